@@ -1,0 +1,6 @@
+//! Turns privacy events into (epsilon, delta), soundly and tightly.
+#![forbid(unsafe_code)]
+
+pub mod normal;
+pub mod pld;
+pub mod rdp;

@@ -1,0 +1,5 @@
+//! Privacy loss distributions: exact up to pessimistic rounding on a grid.
+
+mod pair;
+
+pub use pair::Pair;

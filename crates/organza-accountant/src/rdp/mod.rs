@@ -1,0 +1,1 @@
+//! Renyi divergences: cheap, loose, and good for a second opinion.
