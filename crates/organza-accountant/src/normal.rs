@@ -1,6 +1,6 @@
 //! The standard normal distribution, accurate in relative terms far into its tails.
 
-use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
+use std::f64::consts::FRAC_1_SQRT_2;
 
 /// The density at `x`.
 pub fn density(x: f64) -> f64 {
@@ -44,12 +44,11 @@ pub fn exceeded_with(probability: f64) -> f64 {
     if probability <= 0.0 {
         return f64::INFINITY;
     }
-    let mut x = (-2.0 * libm::log(probability)).sqrt() / SQRT_2;
+    // The logarithm of the tail is concave, so Newton steps that start above the root stay above it.
+    let mut x = (-2.0 * libm::log(probability)).sqrt();
     for _ in 0..60 {
         let tail = above(x);
-        let step = (tail / probability - 1.0).max(-0.999);
-        // Newton on the logarithm of the tail converges from everywhere: it is concave.
-        let next = x + libm::log1p(step) * tail / density(x);
+        let next = x + libm::log1p(tail / probability - 1.0) * tail / density(x);
         if (next - x).abs() <= 1e-15 * x.abs().max(1.0) {
             return next;
         }
