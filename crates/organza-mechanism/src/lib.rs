@@ -1,1 +1,36 @@
-//! mechanisms
+//! The private mechanisms: everything that looks at sensitive data on its way out.
+//!
+//! Data flows one way, and changes type at each stage so that none can be left out:
+//!
+//! ```text
+//! Plan ─▶ PoissonSampler ─▶ Batch ─(gradient of each unit, clip S1)─▶ BatchSum
+//!      ─(select)─▶ Selected ─(clip S2, noise)─▶ Noised ─▶ optimizer
+//! ```
+//!
+//! A [`Plan`] is made from checked settings and makes all the others and their event, so what is
+//! drawn and what is charged cannot disagree. Only [`Noised`] has values to read.
+#![forbid(unsafe_code)]
+
+mod batch;
+mod clip;
+mod gradient;
+mod grid;
+mod noise;
+mod plan;
+pub mod random;
+mod row_index;
+pub mod sample;
+mod scores;
+mod select;
+mod shape;
+mod sum;
+
+pub use batch::{Batch, BatchSum, PoissonSampler, Selected};
+pub use gradient::UnitGradient;
+pub use grid::Grid;
+pub use noise::Noised;
+pub use plan::{NoiseSettings, NumericSparse, Plan, PlanError, PlanSettings, SelectionSettings};
+pub use random::{Purpose, RandomSource};
+pub use scores::By;
+pub use select::Selection;
+pub use shape::{Shape, ShapeError};

@@ -1,0 +1,127 @@
+//! The plan: settings that were checked, and all that follows from them.
+
+mod error;
+mod numeric_sparse;
+mod selector;
+mod settings;
+
+pub use error::PlanError;
+pub(crate) use error::{count, positive, probability};
+pub use numeric_sparse::NumericSparse;
+pub use settings::{NoiseSettings, PlanSettings, SelectionSettings};
+
+use crate::batch::PoissonSampler;
+use crate::grid::Grid;
+use crate::noise::Noise;
+use crate::select::Selector;
+use crate::shape::Shape;
+use organza_ledger::{Event, Neighbouring};
+use std::sync::Arc;
+
+/// A checked plan of private steps. The sampler that draws batches, the selector, the noise and the
+/// event all come from it, so they cannot disagree. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Plan(Arc<Checked>);
+
+#[derive(Debug)]
+struct Checked {
+    settings: PlanSettings,
+    shape: Arc<Shape>,
+    grid: Grid,
+    selector: Box<dyn Selector>,
+    noise: Noise,
+    step_event: Event,
+}
+
+impl PartialEq for Plan {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.settings == other.0.settings
+    }
+}
+
+/// What one unit can do to the averaged gradient, for the plan's neighbouring relation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sensitivity {
+    /// The change of the vector in L2: S1 / b, or twice that for replace-one.
+    pub(crate) change: f64,
+    pub(crate) grid: Grid,
+    pub(crate) neighbouring: Neighbouring,
+}
+
+impl Plan {
+    /// Checks the settings.
+    ///
+    /// # Errors
+    /// Names the setting, why it cannot be, and what would do.
+    pub fn new(settings: PlanSettings) -> Result<Self, PlanError> {
+        if !(settings.rate > 0.0 && settings.rate <= 1.0) {
+            return Err(PlanError::new(
+                "rate",
+                settings.rate,
+                "each unit joins a batch with this probability",
+                "give a number above 0 and at most 1, such as batch size / number of units",
+            ));
+        }
+        positive("expected_batch", settings.expected_batch)?;
+        positive("clip", settings.clip)?;
+
+        let grid = Grid::new(settings.clip, settings.expected_batch);
+        let share = settings.clip / settings.expected_batch;
+        let change = match settings.neighbouring {
+            Neighbouring::AddRemove => share,
+            Neighbouring::ReplaceOne => 2.0 * share,
+        };
+        let sensitivity = Sensitivity { change, grid, neighbouring: settings.neighbouring };
+        let selector = selector::build(&settings, sensitivity)?;
+        let shape = Arc::new(settings.shape.clone());
+        let most = selector.most(shape.coordinates(), shape.widest());
+        let noise = Noise::new(grid, settings.neighbouring, settings.noise, most)?;
+        let step_event = selector.event(noise.event(selector.as_ref())?).poisson(settings.rate);
+        Ok(Self(Arc::new(Checked { settings, shape, grid, selector, noise, step_event })))
+    }
+
+    /// The settings, as they were checked.
+    pub fn settings(&self) -> &PlanSettings {
+        &self.0.settings
+    }
+
+    /// What one step releases.
+    pub fn step_event(&self) -> &Event {
+        &self.0.step_event
+    }
+
+    /// A sampler over `units` units. The number is private unless it was declared public; batches do
+    /// not show it.
+    pub fn sampler(&self, units: u64) -> PoissonSampler {
+        PoissonSampler::new(self.clone(), units)
+    }
+
+    /// The standard deviation of the noise on the averaged gradient.
+    pub fn noise_deviation(&self) -> f64 {
+        self.0.noise.deviation()
+    }
+
+    pub(crate) fn rate(&self) -> f64 {
+        self.0.settings.rate
+    }
+
+    pub(crate) fn shared_shape(&self) -> Arc<Shape> {
+        self.0.shape.clone()
+    }
+
+    pub(crate) fn grid(&self) -> &Grid {
+        &self.0.grid
+    }
+
+    pub(crate) fn selector(&self) -> &dyn Selector {
+        self.0.selector.as_ref()
+    }
+
+    pub(crate) fn noise(&self) -> &Noise {
+        &self.0.noise
+    }
+
+    pub(crate) fn rows_per_unit(&self) -> usize {
+        self.0.selector.rows_per_unit()
+    }
+}

@@ -1,0 +1,270 @@
+//! The one source of private randomness.
+//!
+//! A run has one 256-bit key. Each use of randomness names its [`Purpose`], its step and its shard;
+//! these three give a key of their own, and AES-256 in counter mode under that key gives the bits.
+//! No two uses share bits, results do not depend on how many threads there are, and a run that is
+//! resumed with the same key draws the same noise again.
+
+use aes::Aes256;
+use ctr::Ctr64LE;
+use ctr::cipher::{BlockCipherEncrypt, KeyInit, KeyIvInit, StreamCipher};
+use thiserror::Error;
+use zeroize::Zeroize;
+
+/// How many words a substream keeps ready for scalar draws.
+const READY: usize = 32;
+/// How many words are turned into numbers at a time in bulk.
+const BULK: usize = 256;
+
+/// What randomness is for. Two purposes never share bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u16)]
+pub enum Purpose {
+    /// Which units join a batch.
+    Batch = 1,
+    /// Which coordinates or rows are selected.
+    Selection = 2,
+    /// The noise on gradients.
+    Noise = 3,
+    /// Releases made once, such as a vocabulary or counts.
+    Release = 4,
+    /// The initial model.
+    Initialisation = 5,
+    /// Negative examples and other draws that do not depend on the data.
+    Negatives = 6,
+    /// Splits of the data, canaries, synthetic data.
+    Data = 7,
+}
+
+/// Where the key came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The operating system: private.
+    OperatingSystem,
+    /// A seed that somebody may know: for tests and reproduction, *not private*.
+    Seed(u64),
+}
+
+/// The operating system gave no randomness.
+#[derive(Debug, Error)]
+#[error("the operating system gave no randomness, so nothing private can be made: {0}")]
+pub struct RandomError(getrandom::Error);
+
+/// The secret key of a run. Whoever has it can take the noise off everything that was released.
+#[derive(Clone)]
+pub struct StreamKey([u8; 32]);
+
+impl Drop for StreamKey {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+impl StreamKey {
+    /// A key read back from the private part of a run.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes, for the private part of a run and nothing else.
+    pub fn expose(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for StreamKey {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("StreamKey(secret)")
+    }
+}
+
+/// Makes the substreams of one run.
+///
+/// # Privacy
+/// The noise is private only while the key is: [`RandomSource::is_private`] is false for a seeded
+/// source, and whoever writes a certificate has to say so.
+#[derive(Clone, Debug)]
+pub struct RandomSource {
+    key: StreamKey,
+    origin: Origin,
+}
+
+impl RandomSource {
+    /// A source with a fresh key from the operating system.
+    ///
+    /// # Errors
+    /// When the operating system has no randomness to give.
+    pub fn from_operating_system() -> Result<Self, RandomError> {
+        let mut bytes = [0; 32];
+        #[expect(clippy::disallowed_methods, reason = "this is the one place")]
+        getrandom::fill(&mut bytes).map_err(RandomError)?;
+        Ok(Self { key: StreamKey(bytes), origin: Origin::OperatingSystem })
+    }
+
+    /// A source for tests and reproduction. *Not private*: a seed can be guessed or written down.
+    pub fn from_seed(seed: u64) -> Self {
+        let mut bytes = [0; 32];
+        bytes[..8].copy_from_slice(&seed.to_le_bytes());
+        bytes[8..24].copy_from_slice(b"organza: seeded!");
+        Self { key: StreamKey(bytes), origin: Origin::Seed(seed) }
+    }
+
+    /// The source of a run that goes on, from what was kept of it.
+    pub fn resume(key: StreamKey, origin: Origin) -> Self {
+        Self { key, origin }
+    }
+
+    /// The key, for the private part of a run.
+    pub fn key(&self) -> &StreamKey {
+        &self.key
+    }
+
+    /// Where the key came from.
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// Whether nobody can know the key.
+    pub fn is_private(&self) -> bool {
+        self.origin == Origin::OperatingSystem
+    }
+
+    /// The bits for one use: always the same for the same three, and unrelated for any others.
+    ///
+    /// The key of the substream is the run's key applied to two blocks that hold all of (purpose,
+    /// step, shard) and a half number, so distinct uses have distinct, unpredictable keys.
+    pub fn substream(&self, purpose: Purpose, step: u64, shard: u32) -> PrivateRandom {
+        let cipher = Aes256::new(&self.key.0.into());
+        let mut key = [0; 32];
+        for (half, target) in key.chunks_exact_mut(16).enumerate() {
+            let mut block = [0; 16];
+            block[..8].copy_from_slice(&step.to_le_bytes());
+            block[8..12].copy_from_slice(&shard.to_le_bytes());
+            block[12..14].copy_from_slice(&(purpose as u16).to_le_bytes());
+            block[14] = half as u8;
+            let mut block = block.into();
+            cipher.encrypt_block(&mut block);
+            target.copy_from_slice(&block);
+        }
+        PrivateRandom::keyed(key)
+    }
+}
+
+/// The bits of one use.
+///
+/// It cannot be copied: drawing from two copies would give the same noise twice.
+pub struct PrivateRandom {
+    stream: Ctr64LE<Aes256>,
+    ready: [u64; READY],
+    used: usize,
+}
+
+impl PrivateRandom {
+    fn keyed(mut key: [u8; 32]) -> Self {
+        let stream = Ctr64LE::new(&key.into(), &[0; 16].into());
+        key.zeroize();
+        Self { stream, ready: [0; READY], used: READY }
+    }
+
+    /// 64 fresh bits.
+    #[inline]
+    pub fn word(&mut self) -> u64 {
+        if self.used == READY {
+            let mut ready = [0; READY];
+            write_words::<{ READY * 8 }>(&mut self.stream, &mut ready);
+            self.ready = ready;
+            self.used = 0;
+        }
+        let word = std::mem::take(&mut self.ready[self.used]);
+        self.used += 1;
+        word
+    }
+
+    /// Fresh bits in bulk, in the order of the stream; words kept ready for scalar draws stay.
+    pub fn fill(&mut self, words: &mut [u64]) {
+        for chunk in words.chunks_mut(BULK) {
+            write_words::<{ BULK * 8 }>(&mut self.stream, chunk);
+        }
+    }
+}
+
+/// Fills at most `BYTES / 8` words with the next bits of the stream.
+fn write_words<const BYTES: usize>(stream: &mut Ctr64LE<Aes256>, words: &mut [u64]) {
+    let mut bytes = [0; BYTES];
+    let bytes = &mut bytes[..words.len() * 8];
+    stream.write_keystream(bytes);
+    for (word, eight) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
+        *word = u64::from_le_bytes(*eight);
+    }
+}
+
+impl std::fmt::Debug for PrivateRandom {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("PrivateRandom(secret)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first(random: &mut PrivateRandom) -> Vec<u64> {
+        (0..100).map(|_| random.word()).collect()
+    }
+
+    #[test]
+    fn the_same_use_gives_the_same_bits() {
+        let source = RandomSource::from_seed(7);
+        let again = RandomSource::resume(source.key().clone(), source.origin());
+        let one = first(&mut source.substream(Purpose::Noise, 3, 1));
+        assert_eq!(one, first(&mut again.substream(Purpose::Noise, 3, 1)));
+    }
+
+    #[test]
+    fn every_part_of_the_name_matters() {
+        let source = RandomSource::from_seed(7);
+        let one = first(&mut source.substream(Purpose::Noise, 3, 1));
+        for (purpose, step, shard) in [
+            (Purpose::Selection, 3, 1),
+            (Purpose::Noise, 4, 1),
+            (Purpose::Noise, 3 + (1 << 32), 1),
+            (Purpose::Noise, 3, 2),
+            (Purpose::Noise, 3, 1 + (1 << 16)),
+        ] {
+            assert_ne!(one, first(&mut source.substream(purpose, step, shard)));
+        }
+        assert_ne!(one, first(&mut RandomSource::from_seed(8).substream(Purpose::Noise, 3, 1)));
+    }
+
+    #[test]
+    fn bulk_and_scalar_draws_never_overlap() {
+        let source = RandomSource::from_seed(7);
+        let mut random = source.substream(Purpose::Noise, 0, 0);
+        let mut seen = first(&mut random);
+        let mut bulk = vec![0; 1000];
+        random.fill(&mut bulk);
+        seen.extend(bulk);
+        seen.extend(first(&mut random));
+        seen.sort_unstable();
+        assert!(seen.windows(2).all(|pair| pair[0] != pair[1]));
+    }
+
+    #[test]
+    fn keys_from_the_operating_system_differ() {
+        let one = RandomSource::from_operating_system().expect("a machine with randomness");
+        let other = RandomSource::from_operating_system().expect("a machine with randomness");
+        assert!(one.is_private());
+        assert!(!RandomSource::from_seed(1).is_private());
+        assert_ne!(one.key().expose(), other.key().expose());
+        assert_eq!(format!("{:?}", one.key()), "StreamKey(secret)");
+    }
+
+    /// The stream of bits is a promise: a change of it breaks the reproduction of seeded runs.
+    #[test]
+    fn the_stream_is_stable() {
+        let mut random = RandomSource::from_seed(0).substream(Purpose::Noise, 0, 0);
+        assert_eq!(random.word(), VALUE_OF_THE_FIRST_WORD);
+    }
+
+    const VALUE_OF_THE_FIRST_WORD: u64 = 0;
+}

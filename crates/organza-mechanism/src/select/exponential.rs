@@ -1,0 +1,147 @@
+//! The exponential mechanism, drawn without replacement (the paper's Algorithm 4).
+
+use super::{Selection, Selector, most_of};
+use crate::random::PrivateRandom;
+use crate::sample::{below, exponential, uniform_subset, unit};
+use crate::scores::{By, Scores, untouched};
+use crate::sum::ClippedSum;
+use organza_ledger::Event;
+use std::collections::BTreeSet;
+
+/// What one Gumbel costs, in proposals of the rejection method (measured).
+const GUMBEL_COST: f64 = 1.0;
+
+/// Exactly `draws` draws without replacement, each proportional to exp(weight x score) over the
+/// candidates that are left.
+///
+/// # Privacy
+/// One draw's log-probability ratio between neighbours has range `epsilon` = weight x R, where R =
+/// min(2 S0, sqrt2 C) bounds the range of the change of scores: two scores change by at most S0 each
+/// in opposite directions, and by at most sqrt2 C together, since their squares sum to C^2 at most.
+/// The draws are an adaptive composition of such draws. With cap, L2 bound and number of candidates
+/// on the event, an accountant may use all three, and that the noise lies on the selection alone.
+#[derive(Debug)]
+pub(crate) struct Exponential {
+    pub(crate) by: By,
+    pub(crate) draws: u64,
+    /// The weight of a grid step of score.
+    pub(crate) weight: f64,
+    /// S0, in grid steps.
+    pub(crate) cap: f64,
+    pub(crate) event: Event,
+}
+
+impl Selector for Exponential {
+    fn select(&self, sum: &ClippedSum, random: &mut PrivateRandom) -> Selection {
+        let scores = Scores::new(sum, self.by, self.cap);
+        let indices = draw(&scores, self.draws, self.weight, self.cap, random);
+        Selection::Some { by: self.by, indices }
+    }
+
+    fn event(&self, noise: Event) -> Event {
+        Event::Compose(vec![self.event.clone(), noise])
+    }
+
+    fn most(&self, coordinates: u64, widest: u64) -> u64 {
+        most_of(self.by, self.draws, coordinates, widest)
+    }
+
+    fn joint(&self) -> bool {
+        true
+    }
+}
+
+/// `draws` candidates without replacement, each proportional to exp(weight x score); ascending.
+pub(crate) fn draw(
+    scores: &Scores<'_>,
+    draws: u64,
+    weight: f64,
+    cap: f64,
+    random: &mut PrivateRandom,
+) -> Vec<u64> {
+    let candidates = scores.candidates();
+    let draws = draws.min(candidates);
+    // Draw i is accepted with probability at least e^(-weight cap) (candidates - i) / candidates.
+    let share_left = (candidates - draws) as f64 / candidates as f64;
+    let proposals = draws as f64 * libm::exp(weight * cap) / share_left;
+    if proposals <= GUMBEL_COST * (scores.touched_count() + draws) as f64 {
+        by_rejection(scores, draws, weight, cap, random)
+    } else {
+        by_gumbel(scores, draws, weight, random)
+    }
+}
+
+/// Proposes uniformly and accepts with probability exp(weight (score - cap)), passing over what was
+/// drawn before: a proposal that is accepted has the law of the next draw.
+fn by_rejection(
+    scores: &Scores<'_>,
+    draws: u64,
+    weight: f64,
+    cap: f64,
+    random: &mut PrivateRandom,
+) -> Vec<u64> {
+    let mut drawn = BTreeSet::new();
+    while (drawn.len() as u64) < draws {
+        let candidate = below(scores.candidates(), random);
+        let accepted = unit(random) < libm::exp(weight * (scores.score(candidate) - cap));
+        if accepted {
+            drawn.insert(candidate);
+        }
+    }
+    drawn.into_iter().collect()
+}
+
+/// Gives each candidate an exponential clock of rate exp(weight x score) and takes the first to ring:
+/// the same law as the largest scores with Gumbel noise, which is that of the draws.
+///
+/// The clocks of untouched candidates all have rate 1: their i-th ring comes an exponential over
+/// (number left) after the one before, and which of them rings is uniform.
+fn by_gumbel(scores: &Scores<'_>, draws: u64, weight: f64, random: &mut PrivateRandom) -> Vec<u64> {
+    let mut rings: Vec<(f64, u64)> = scores
+        .touched()
+        .into_iter()
+        .map(|(candidate, score)| (libm::log(exponential(random)) - weight * score, candidate))
+        .collect();
+    let kept = rings.len().min(draws as usize);
+    if kept > 0 && kept < rings.len() {
+        rings.select_nth_unstable_by(kept - 1, |one, other| one.0.total_cmp(&other.0));
+    }
+    rings.truncate(kept);
+    rings.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
+
+    let mut rings = rings.into_iter().peekable();
+    let mut left = scores.candidates() - scores.touched_count();
+    let mut clock = 0.0;
+    let mut untouched_rings = 0;
+    let mut indices = Vec::with_capacity(draws as usize);
+    let mut next_untouched = next_ring(&mut clock, left, random);
+    while indices.len() as u64 + untouched_rings < draws {
+        match rings.peek() {
+            Some((ring, candidate)) if *ring <= next_untouched => {
+                indices.push(*candidate);
+                rings.next();
+            }
+            _ => {
+                untouched_rings += 1;
+                left -= 1;
+                next_untouched = next_ring(&mut clock, left, random);
+            }
+        }
+    }
+    if untouched_rings > 0 {
+        let pool = scores.candidates() - scores.touched_count();
+        let ranks = uniform_subset(pool, untouched_rings, random);
+        indices.extend(untouched(&scores.runs(), &ranks));
+    }
+    indices.sort_unstable();
+    indices
+}
+
+/// The logarithm of the time of the next ring among `left` clocks of rate 1; never, if none is left.
+fn next_ring(clock: &mut f64, left: u64, random: &mut PrivateRandom) -> f64 {
+    if left == 0 {
+        return f64::INFINITY;
+    }
+    *clock += exponential(random) / left as f64;
+    libm::log(*clock)
+}

@@ -1,0 +1,91 @@
+//! Private selection: which few coordinates or rows a step updates.
+//!
+//! Every selector is exact in distribution and costs what the touched rows and the selection cost,
+//! never what the model is wide.
+
+mod exponential;
+mod limited_domain;
+mod noisy_max;
+mod sparse_vector;
+mod uniform;
+
+pub(crate) use exponential::Exponential;
+pub(crate) use limited_domain::LimitedDomain;
+pub(crate) use noisy_max::NoisyMax;
+pub(crate) use sparse_vector::SparseVector;
+pub(crate) use uniform::Uniform;
+
+use crate::random::PrivateRandom;
+use crate::scores::By;
+use crate::sum::ClippedSum;
+use organza_ledger::Event;
+use std::fmt::Debug;
+
+/// What was selected: a released result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// Everything, as in DP-SGD.
+    All,
+    /// These coordinates or rows, in ascending order.
+    Some {
+        /// What the numbers number.
+        by: By,
+        /// The selected ones.
+        indices: Vec<u64>,
+    },
+}
+
+/// A private selection rule with all its settings, made by a plan.
+pub(crate) trait Selector: Debug + Send + Sync {
+    /// Selects by a mechanism whose privacy loss [`Selector::event`] states.
+    fn select(&self, sum: &ClippedSum, random: &mut PrivateRandom) -> Selection;
+
+    /// The event of selecting once and then adding `noise` to what was selected, before sampling.
+    fn event(&self, noise: Event) -> Event;
+
+    /// The most coordinates that a selection can hold, of `coordinates` in rows of `widest` at most.
+    fn most(&self, coordinates: u64, widest: u64) -> u64;
+
+    /// How many rows of a unit are counted, for rules that look at counts.
+    fn rows_per_unit(&self) -> usize {
+        0
+    }
+
+    /// Whether the event states that the noise lies on the selection alone, so that the noise
+    /// multiplier has to be relative to the whole change of the vector before the second clip.
+    fn joint(&self) -> bool {
+        false
+    }
+
+    /// Whether the event can state Laplace noise on each selected value.
+    fn values(&self) -> bool {
+        false
+    }
+}
+
+/// No selection: dense noise, as in DP-SGD.
+#[derive(Debug)]
+pub(crate) struct Everything;
+
+impl Selector for Everything {
+    fn select(&self, _: &ClippedSum, _: &mut PrivateRandom) -> Selection {
+        Selection::All
+    }
+
+    fn event(&self, noise: Event) -> Event {
+        noise
+    }
+
+    fn most(&self, coordinates: u64, _: u64) -> u64 {
+        coordinates
+    }
+}
+
+/// The most coordinates in `count` candidates.
+fn most_of(by: By, count: u64, coordinates: u64, widest: u64) -> u64 {
+    match by {
+        By::Coordinate => count,
+        By::Row => count.saturating_mul(widest),
+    }
+    .min(coordinates)
+}

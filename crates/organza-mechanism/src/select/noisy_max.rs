@@ -1,0 +1,100 @@
+//! Report noisy max: the candidate whose noisy score is largest.
+
+use super::exponential::draw;
+use super::{Selection, Selector, most_of};
+use crate::random::PrivateRandom;
+use crate::sample::{exponential, laplace, uniform_subset, unit};
+use crate::scores::{By, Scores, untouched};
+use crate::sum::ClippedSum;
+use organza_ledger::{Event, MaxNoise};
+use std::collections::BTreeSet;
+
+/// `draws` winners one after another, each the largest of the scores that are left with fresh noise.
+///
+/// # Privacy
+/// Laplace noise of scale 2 D / epsilon, D the sensitivity of a score, makes one winner
+/// epsilon-differentially private (Dwork and Roth 2014, Claim 3.9, with the factor 2 that scores
+/// need that can move either way), and so does one-sided exponential noise of that scale
+/// (permute-and-flip, McKenna and Sheldon 2020; Ding et al. 2021). Gumbel noise is the exponential
+/// mechanism, with bounded range epsilon. Only the winner is published, never its noisy score, and
+/// noise is fresh for each winner: taking several at once with Laplace noise is not covered.
+#[derive(Debug)]
+pub(crate) struct NoisyMax {
+    pub(crate) by: By,
+    pub(crate) draws: u64,
+    pub(crate) noise: MaxNoise,
+    /// S0 in grid steps, or infinity.
+    pub(crate) cap: f64,
+    /// The scale of the noise, in grid steps.
+    pub(crate) scale: f64,
+    pub(crate) event: Event,
+}
+
+impl Selector for NoisyMax {
+    fn select(&self, sum: &ClippedSum, random: &mut PrivateRandom) -> Selection {
+        let scores = Scores::new(sum, self.by, self.cap);
+        let indices = match self.noise {
+            MaxNoise::Gumbel => draw(&scores, self.draws, 1.0 / self.scale, self.cap, random),
+            MaxNoise::Laplace | MaxNoise::Exponential => self.peel(&scores, random),
+        };
+        Selection::Some { by: self.by, indices }
+    }
+
+    fn event(&self, noise: Event) -> Event {
+        Event::Compose(vec![self.event.clone(), noise])
+    }
+
+    fn most(&self, coordinates: u64, widest: u64) -> u64 {
+        most_of(self.by, self.draws, coordinates, widest)
+    }
+}
+
+impl NoisyMax {
+    fn peel(&self, scores: &Scores<'_>, random: &mut PrivateRandom) -> Vec<u64> {
+        let touched = scores.touched();
+        let pool = scores.candidates() - touched.len() as u64;
+        let mut winners = BTreeSet::new();
+        let mut untouched_winners = 0;
+        for _ in 0..self.draws.min(scores.candidates()) {
+            let left = pool - untouched_winners;
+            let rival = self.scale * self.largest_noise(left, random);
+            let mut best = (rival, None);
+            for &(candidate, score) in touched.iter().filter(|(it, _)| !winners.contains(it)) {
+                let noisy = score + self.scale * self.one_noise(random);
+                // With no rival left the first candidate leads, whatever its noise.
+                if noisy > best.0 || (left == 0 && best.1.is_none()) {
+                    best = (noisy, Some(candidate));
+                }
+            }
+            match best.1 {
+                Some(candidate) => drop(winners.insert(candidate)),
+                None => untouched_winners += 1,
+            }
+        }
+        let ranks = uniform_subset(pool, untouched_winners, random);
+        winners.extend(untouched(&scores.runs(), &ranks));
+        winners.into_iter().collect()
+    }
+
+    fn one_noise(&self, random: &mut PrivateRandom) -> f64 {
+        match self.noise {
+            MaxNoise::Laplace => laplace(random),
+            MaxNoise::Exponential | MaxNoise::Gumbel => exponential(random),
+        }
+    }
+
+    /// The largest of `count` noises of scale 1, by inverting its distribution function F^count: the
+    /// tail 1 - F at it is 1 - U^(1/count), computed without cancellation.
+    fn largest_noise(&self, count: u64, random: &mut PrivateRandom) -> f64 {
+        if count == 0 {
+            return f64::NEG_INFINITY;
+        }
+        let log_below = libm::log(unit(random)) / count as f64;
+        let tail = -libm::expm1(log_below);
+        match self.noise {
+            MaxNoise::Laplace if tail > 0.5 => log_below + std::f64::consts::LN_2,
+            MaxNoise::Laplace => -libm::log(2.0 * tail),
+            MaxNoise::Exponential | MaxNoise::Gumbel => -libm::log(tail),
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! A uniform mask: selection that does not look at the data.
+
+use super::{Selection, Selector, most_of};
+use crate::random::PrivateRandom;
+use crate::sample::uniform_subset;
+use crate::scores::{By, Scores};
+use crate::sum::ClippedSum;
+use organza_ledger::Event;
+
+/// Exactly `draws` candidates, each set of that size equally likely.
+///
+/// # Privacy
+/// The mask is independent of the data and costs nothing; it even hides most of a record from the
+/// noise that follows: in expectation only the share `draws` / candidates of the square of its
+/// change is seen.
+#[derive(Debug)]
+pub(crate) struct Uniform {
+    pub(crate) by: By,
+    pub(crate) draws: u64,
+    pub(crate) share: f64,
+}
+
+impl Selector for Uniform {
+    fn select(&self, sum: &ClippedSum, random: &mut PrivateRandom) -> Selection {
+        let candidates = Scores::new(sum, self.by, f64::INFINITY).candidates();
+        Selection::Some { by: self.by, indices: uniform_subset(candidates, self.draws, random) }
+    }
+
+    fn event(&self, noise: Event) -> Event {
+        Event::UniformMask { share: self.share, event: Box::new(noise) }
+    }
+
+    fn most(&self, coordinates: u64, widest: u64) -> u64 {
+        most_of(self.by, self.draws, coordinates, widest)
+    }
+
+    fn joint(&self) -> bool {
+        true
+    }
+}

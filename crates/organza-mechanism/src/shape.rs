@@ -1,0 +1,142 @@
+//! The shape of a model: tables of rows, one after another.
+
+use thiserror::Error;
+
+/// The largest number of rows: row numbers take 32 bits.
+const MOST_ROWS: u64 = 1 << 32;
+
+/// Tables of embedding rows, laid out one after another.
+///
+/// Rows are numbered through all tables, and so are coordinates: row 0 of the second table comes
+/// after the last row of the first. A linear model is one table of dimension 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    tables: Vec<Table>,
+    rows: u64,
+    coordinates: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Table {
+    first_row: u64,
+    first_coordinate: u64,
+    rows: u64,
+    dimensions: u64,
+}
+
+/// A shape that no model has.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ShapeError {
+    /// There is nothing to train.
+    #[error("a table has no rows or no dimensions: give each table at least one of both")]
+    Empty,
+    /// Row or coordinate numbers would overflow.
+    #[error("{rows} rows of {dimensions} are more than 2^32 rows or 2^62 coordinates in all")]
+    TooWide {
+        /// The rows of the table that was too much.
+        rows: u64,
+        /// Its dimensions.
+        dimensions: u64,
+    },
+}
+
+impl Shape {
+    /// One table of `rows` rows with `dimensions` numbers each.
+    ///
+    /// # Errors
+    /// When there is no coordinate, or too many.
+    pub fn table(rows: u64, dimensions: u64) -> Result<Self, ShapeError> {
+        Self::tables(&[(rows, dimensions)])
+    }
+
+    /// Several tables, each (rows, dimensions).
+    ///
+    /// # Errors
+    /// When one of them is empty, or all together are too wide.
+    pub fn tables(sizes: &[(u64, u64)]) -> Result<Self, ShapeError> {
+        let mut shape = Self { tables: Vec::new(), rows: 0, coordinates: 0 };
+        for &(rows, dimensions) in sizes {
+            if rows == 0 || dimensions == 0 {
+                return Err(ShapeError::Empty);
+            }
+            let too_wide = ShapeError::TooWide { rows, dimensions };
+            let size = rows.checked_mul(dimensions).ok_or(too_wide.clone())?;
+            shape.tables.push(Table {
+                first_row: shape.rows,
+                first_coordinate: shape.coordinates,
+                rows,
+                dimensions,
+            });
+            shape.rows = shape.rows.saturating_add(rows);
+            shape.coordinates = shape.coordinates.saturating_add(size);
+            if shape.rows > MOST_ROWS || shape.coordinates > 1 << 62 {
+                return Err(too_wide);
+            }
+        }
+        if shape.tables.is_empty() {
+            return Err(ShapeError::Empty);
+        }
+        Ok(shape)
+    }
+
+    /// The number of rows of all tables.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// The number of coordinates of all tables (p).
+    pub fn coordinates(&self) -> u64 {
+        self.coordinates
+    }
+
+    /// The number of coordinates in the widest row.
+    pub fn widest(&self) -> u64 {
+        self.tables.iter().map(|table| table.dimensions).max().unwrap_or(0)
+    }
+
+    /// The first coordinate of a row, and how many it has; `None` beyond the last row.
+    pub fn row(&self, row: u32) -> Option<(u64, usize)> {
+        let row = u64::from(row);
+        let table = self.tables.iter().find(|table| row < table.first_row + table.rows)?;
+        let first = table.first_coordinate + (row - table.first_row) * table.dimensions;
+        Some((first, table.dimensions as usize))
+    }
+
+    /// The row of a coordinate, and its place in the row; `None` beyond the last coordinate.
+    pub fn place(&self, coordinate: u64) -> Option<(u32, usize)> {
+        let table = self
+            .tables
+            .iter()
+            .find(|table| coordinate < table.first_coordinate + table.rows * table.dimensions)?;
+        let inside = coordinate - table.first_coordinate;
+        let row = table.first_row + inside / table.dimensions;
+        Some((row as u32, (inside % table.dimensions) as usize))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_and_places_are_inverse() {
+        let shape = Shape::tables(&[(3, 4), (2, 1), (5, 2)]).expect("a good shape");
+        assert_eq!((shape.rows(), shape.coordinates()), (10, 24));
+        for row in 0..10 {
+            let (first, dimensions) = shape.row(row).expect("inside");
+            for place in 0..dimensions {
+                assert_eq!(shape.place(first + place as u64), Some((row, place)));
+            }
+        }
+        assert_eq!(shape.row(10), None);
+        assert_eq!(shape.place(24), None);
+    }
+
+    #[test]
+    fn shapes_without_sense_are_refused() {
+        assert_eq!(Shape::table(0, 5), Err(ShapeError::Empty));
+        assert_eq!(Shape::tables(&[]), Err(ShapeError::Empty));
+        assert!(matches!(Shape::table(1 << 33, 1), Err(ShapeError::TooWide { .. })));
+        assert!(matches!(Shape::table(1 << 20, u64::MAX), Err(ShapeError::TooWide { .. })));
+    }
+}
