@@ -35,11 +35,7 @@ pub enum LedgerError {
     )]
     NoHeader(PathBuf),
     /// A line cannot be trusted or understood, and no cut-off write explains it.
-    #[error(
-        "`{}` line {line}: {source}. Nothing was changed: bring back an undamaged copy, since to go \
-         on without the line could spend more than the budget",
-        path.display()
-    )]
+    #[error("`{}` line {line}: {source}", path.display())]
     Line {
         /// The ledger.
         path: PathBuf,

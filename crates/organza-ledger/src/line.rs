@@ -24,6 +24,10 @@ const AFTER_CHECK: &str = "\"}";
 /// The length of all that follows the content.
 const TAIL: usize = BEFORE_CHECK.len() + 8 + AFTER_CHECK.len();
 
+/// What to do about a line that is not what was written.
+const RESTORE: &str = "bring back an undamaged copy of the ledger, since to go on without the line \
+                       could spend more than the budget";
+
 /// The content of a line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -38,10 +42,10 @@ pub(crate) enum Line {
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum LineError {
     /// The line does not end in a checksum.
-    #[error("it does not end in a checksum")]
+    #[error("it does not end in a checksum; {RESTORE}")]
     NoChecksum,
     /// The line, or one before it, is not what was written.
-    #[error("its checksum is {stated}, but its content gives {computed}")]
+    #[error("its checksum is {stated}, but its content gives {computed}; {RESTORE}")]
     Checksum {
         /// The checksum at the end of the line.
         stated: String,
@@ -168,8 +172,9 @@ fn content_error(error: &serde_json::Error) -> LineError {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use super::{Line, LineError, stated_version};
-    use crate::{Charge, Event, Header, KeyFingerprint, Neighbouring, Unit};
+    use super::{LONGEST_LINE, Line, LineError, stated_version};
+    use crate::{Charge, Event, Header, KeyFingerprint, Neighbouring, Replay, Unit};
+    use std::path::Path;
 
     fn header() -> Line {
         let header = Header::new(Neighbouring::AddRemove, Unit::Line, 1e-6);
@@ -224,6 +229,35 @@ mod tests {
         let event = Event::Compose(vec![Event::Pure { epsilon: 0.1 }; 100_000]);
         let charge = Charge::once("training", event);
         assert_eq!(Line::Charge(charge).encode(0), Err(LineError::TooLong));
+    }
+
+    #[test]
+    fn the_longest_line_that_is_written_is_read() {
+        let header = |length: usize| match header() {
+            Line::Header(header) => Line::Header(header.declare_public("note", "x".repeat(length))),
+            other => other,
+        };
+        let room = LONGEST_LINE - header(0).encode(0).unwrap().0.len();
+        assert_eq!(header(room + 1).encode(0), Err(LineError::TooLong));
+        let (text, _) = header(room).encode(0).unwrap();
+        let found = Replay::from_reader(&mut &text[..], Path::new("ledger.jsonl")).unwrap();
+        assert_eq!(Line::Header(found.header), header(room));
+    }
+
+    #[test]
+    fn the_deepest_event_that_is_written_is_read() {
+        let event = |depth: usize| {
+            (0..depth).fold(Event::Pure { epsilon: 0.1 }, |event, level| match level % 2 {
+                0 => Event::Compose(vec![event]),
+                _ => event.poisson(0.5),
+            })
+        };
+        let charge = |depth| Line::Charge(Charge::once("training", event(depth)));
+        let deepest = (0..100).rev().find(|depth| charge(*depth).encode(0).is_ok()).unwrap();
+        assert_eq!(deepest, 31);
+        let (text, checksum) = charge(deepest).encode(0).unwrap();
+        let text = text.strip_suffix(b"\n").unwrap();
+        assert_eq!(Line::decode(text, 0), Ok((charge(deepest), checksum)));
     }
 
     #[test]

@@ -5,9 +5,9 @@ use crate::{Charge, Event};
 /// How often each event was charged, equal events together.
 ///
 /// # Privacy
-/// The order of the charges is dropped. That is sound: an account must bound the *adaptive*
-/// composition of its events, and its bound is that of the product of their dominating pairs (Zhu,
-/// Dong and Wang 2022, theorem 10), which is the same in any order.
+/// The order of the charges is dropped. That is sound: an [`Account`](crate::Account) bounds the
+/// adaptive composition of its events in whatever order. Bounds by dominating pairs do (Zhu, Dong
+/// and Wang 2022, theorem 10), since the product of the pairs is the same in any order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spending(Vec<(Event, u64)>);
 
