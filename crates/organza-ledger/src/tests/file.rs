@@ -106,6 +106,7 @@ proptest! {
 
         let (mut ledger, torn) = Ledger::open(&path).unwrap();
         prop_assert_eq!(ledger.charges(), &charges[..kept]);
+        prop_assert_eq!(fs::read(&path).unwrap(), &text[..whole[kept]]);
         prop_assert_eq!(torn.map_or(0, |torn| torn.text.len()), cut - whole[kept]);
         for charge in charges {
             let _ = budget().charge(&mut ledger, &ACCOUNT, charge).unwrap();
