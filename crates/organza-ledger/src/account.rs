@@ -7,7 +7,8 @@ use thiserror::Error;
 ///
 /// # Privacy
 /// `epsilon` must be an upper bound on the true epsilon at `delta` of the adaptive composition of
-/// `events`, for the relation that `neighbouring` names, and must refuse what it cannot bound.
+/// `events` in whatever order, for the relation that `neighbouring` names, and must refuse what it
+/// cannot bound.
 pub trait Account {
     /// The relation that the answers speak about.
     fn neighbouring(&self) -> Neighbouring;
