@@ -44,7 +44,7 @@ pub(crate) fn positive(setting: &'static str, value: f64) -> Result<f64, PlanErr
 
 /// Checks that a number is a probability above 0 and below 1.
 pub(crate) fn probability(setting: &'static str, value: f64) -> Result<f64, PlanError> {
-    if value >= 1e-300 && value < 1.0 {
+    if (1e-300..1.0).contains(&value) {
         return Ok(value);
     }
     Err(PlanError::new(setting, value, "it is not a probability", "give a number in (0, 1)"))
