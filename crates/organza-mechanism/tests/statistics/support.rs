@@ -29,6 +29,10 @@ pub fn kolmogorov_smirnov(samples: &mut [f64], below: impl Fn(f64) -> f64) -> f6
         .fold(0.0, f64::max);
     let root = count.sqrt();
     let scaled = (root + 0.12 + 0.11 / root) * distance;
+    if scaled < 0.2 {
+        // The series below does not converge there; the p-value is 1 to eleven digits.
+        return 1.0;
+    }
     let tail: f64 = (1..100)
         .map(|term| {
             let term = f64::from(term);
@@ -135,10 +139,10 @@ fn the_tests_themselves_are_right() {
     assert!(kolmogorov_smirnov(&mut samples, |x| x) > 0.999);
     let five_percent = kolmogorov_smirnov(&mut samples, |x| (x + 0.013_55).min(1.0));
     assert!((0.045..0.055).contains(&five_percent), "{five_percent}");
-    let off = (3.841_f64 * 10_000.0 / 4.0).sqrt() as u64;
+    let off = (3.841_f64 * 10_000.0 / 4.0).sqrt().round() as u64;
     let p = chi_squared(&[5_000 + off, 5_000 - off], &[0.5, 0.5]);
     assert!((0.049..0.052).contains(&p), "{p}");
-    // R: binom.test(30, 100, conf.level = .9)$conf.int is [0.2249, 0.3843].
+    // R: binom.test(30, 100, conf.level = .9)$conf.int is [0.2249, 0.3842].
     assert!((at_least(30, 100, 0.05) - 0.2249).abs() < 5e-4);
-    assert!((at_most(30, 100, 0.05) - 0.3843).abs() < 5e-4);
+    assert!((at_most(30, 100, 0.05) - 0.3842).abs() < 5e-4);
 }
