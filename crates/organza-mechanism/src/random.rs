@@ -8,6 +8,7 @@
 use aes::Aes256;
 use ctr::Ctr64LE;
 use ctr::cipher::{BlockCipherEncrypt, KeyInit, KeyIvInit, StreamCipher};
+use organza_ledger::KeyFingerprint;
 use thiserror::Error;
 use zeroize::Zeroize;
 
@@ -34,6 +35,8 @@ pub enum Purpose {
     Negatives = 6,
     /// Splits of the data, canaries, synthetic data.
     Data = 7,
+    /// The public name of the key, and nothing else.
+    Fingerprint = 8,
 }
 
 /// Where the key came from.
@@ -83,10 +86,17 @@ impl std::fmt::Debug for StreamKey {
 /// # Privacy
 /// The noise is private only while the key is: [`RandomSource::is_private`] is false for a seeded
 /// source, and whoever writes a certificate has to say so.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct RandomSource {
     key: StreamKey,
+    cipher: Aes256,
     origin: Origin,
+}
+
+impl std::fmt::Debug for RandomSource {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "RandomSource({:?})", self.origin)
+    }
 }
 
 impl RandomSource {
@@ -98,7 +108,7 @@ impl RandomSource {
         let mut bytes = [0; 32];
         #[expect(clippy::disallowed_methods, reason = "this is the one place")]
         getrandom::fill(&mut bytes).map_err(RandomError)?;
-        Ok(Self { key: StreamKey(bytes), origin: Origin::OperatingSystem })
+        Ok(Self::resume(StreamKey(bytes), Origin::OperatingSystem))
     }
 
     /// A source for tests and reproduction. *Not private*: a seed can be guessed or written down.
@@ -106,12 +116,13 @@ impl RandomSource {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&seed.to_le_bytes());
         bytes[8..24].copy_from_slice(b"organza: seeded!");
-        Self { key: StreamKey(bytes), origin: Origin::Seed(seed) }
+        Self::resume(StreamKey(bytes), Origin::Seed(seed))
     }
 
     /// The source of a run that goes on, from what was kept of it.
     pub fn resume(key: StreamKey, origin: Origin) -> Self {
-        Self { key, origin }
+        let cipher = Aes256::new(&key.0.into());
+        Self { key, cipher, origin }
     }
 
     /// The key, for the private part of a run.
@@ -129,12 +140,18 @@ impl RandomSource {
         self.origin == Origin::OperatingSystem
     }
 
+    /// The public name of the key: the first 128 bits of a substream that serves nothing else.
+    pub fn fingerprint(&self) -> KeyFingerprint {
+        let mut random = self.substream(Purpose::Fingerprint, 0, 0);
+        let bits = u128::from(random.word()) << 64 | u128::from(random.word());
+        KeyFingerprint::new(bits.to_le_bytes())
+    }
+
     /// The bits for one use: always the same for the same three, and unrelated for any others.
     ///
     /// The key of the substream is the run's key applied to two blocks that hold all of (purpose,
     /// step, shard) and a half number, so distinct uses have distinct, unpredictable keys.
     pub fn substream(&self, purpose: Purpose, step: u64, shard: u32) -> PrivateRandom {
-        let cipher = Aes256::new(&self.key.0.into());
         let mut key = [0; 32];
         for (half, target) in key.chunks_exact_mut(16).enumerate() {
             let mut block = [0; 16];
@@ -143,7 +160,7 @@ impl RandomSource {
             block[12..14].copy_from_slice(&(purpose as u16).to_le_bytes());
             block[14] = half as u8;
             let mut block = block.into();
-            cipher.encrypt_block(&mut block);
+            self.cipher.encrypt_block(&mut block);
             target.copy_from_slice(&block);
         }
         PrivateRandom::keyed(key)
@@ -218,6 +235,8 @@ mod tests {
         let again = RandomSource::resume(source.key().clone(), source.origin());
         let one = first(&mut source.substream(Purpose::Noise, 3, 1));
         assert_eq!(one, first(&mut again.substream(Purpose::Noise, 3, 1)));
+        assert_eq!(source.fingerprint(), again.fingerprint());
+        assert_ne!(source.fingerprint(), RandomSource::from_seed(8).fingerprint());
     }
 
     #[test]

@@ -80,11 +80,14 @@ fn by_rejection(
     cap: f64,
     random: &mut PrivateRandom,
 ) -> Vec<u64> {
+    // Most proposals score zero: their exponential is taken once.
+    let lowest = libm::exp(-weight * cap);
     let mut drawn = BTreeSet::new();
     while (drawn.len() as u64) < draws {
         let candidate = below(scores.candidates(), random);
-        let accepted = unit(random) < libm::exp(weight * (scores.score(candidate) - cap));
-        if accepted {
+        let chance = unit(random);
+        let score = scores.score(candidate);
+        if chance < lowest || (score > 0.0 && chance < libm::exp(weight * (score - cap))) {
             drawn.insert(candidate);
         }
     }

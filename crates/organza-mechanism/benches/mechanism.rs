@@ -1,0 +1,161 @@
+//! What the mechanisms cost: `cargo bench -p organza-mechanism`.
+//!
+//! Selection is measured on 20,000 non-zeros (200 rows of 100) among p coordinates: it must be flat in p.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use organza_ledger::{MaxNoise, Neighbouring};
+use organza_mechanism::random::Purpose;
+use organza_mechanism::sample::{exponential, fill_normal, fill_normal_f32, gumbel, laplace};
+use organza_mechanism::{
+    BatchSum, By, NoiseSettings, Plan, PlanSettings, RandomSource, SelectionSettings, Shape,
+    UnitGradient,
+};
+use std::hint::black_box;
+
+const DIMENSIONS: u64 = 100;
+const UNITS: u64 = 20;
+const ROWS_OF_A_UNIT: u64 = 10;
+
+fn plan(coordinates: u64, selection: SelectionSettings) -> Plan {
+    Plan::new(PlanSettings {
+        shape: Shape::table(coordinates / DIMENSIONS, DIMENSIONS).unwrap(),
+        neighbouring: Neighbouring::AddRemove,
+        rate: 1.0,
+        expected_batch: UNITS as f64,
+        clip: 15.0,
+        selection,
+        noise: NoiseSettings::Gaussian { multiplier: 0.5, second_clip: Some(1.0) },
+    })
+    .unwrap()
+}
+
+/// The gradient of one unit: ten rows spread over the table, a hundred values each.
+fn gradient(unit: u64, rows: u64, gradient: &mut UnitGradient) {
+    for index in 0..ROWS_OF_A_UNIT {
+        let row = (unit * ROWS_OF_A_UNIT + index) * (rows / (UNITS * ROWS_OF_A_UNIT)).max(1) % rows;
+        let values = gradient.row(row as u32).unwrap();
+        for (place, value) in values.iter_mut().enumerate() {
+            *value = ((place as u64 * 31 + unit * 17 + index) % 101) as f32 / 50.0 - 1.0;
+        }
+    }
+}
+
+fn sum(plan: &Plan, source: &RandomSource) -> BatchSum {
+    let rows = plan.settings().shape.rows();
+    let batch = plan.sampler(UNITS).batch(source, 0);
+    batch.sum(|unit, target| gradient(unit, rows, target))
+}
+
+fn selection(criterion: &mut Criterion) {
+    let source = RandomSource::from_seed(1);
+    let by = By::Coordinate;
+    let exponential =
+        |epsilon| SelectionSettings::Exponential { by, draws: 100, epsilon, cap: 0.1 };
+    let sparse_vector = SelectionSettings::SparseVector {
+        by,
+        hits: 100,
+        threshold: 0.5,
+        threshold_epsilon: 0.142,
+        query_epsilon: 0.142,
+        cap: Some(0.1),
+    };
+    let noisy_max = SelectionSettings::NoisyMax {
+        by,
+        draws: 1,
+        epsilon: 0.284,
+        noise: MaxNoise::Laplace,
+        cap: Some(0.1),
+    };
+    for (name, settings) in [
+        ("exponential, eta .284", exponential(0.284)),
+        ("exponential, eta 5", exponential(5.0)),
+        ("exponential, eta 50", exponential(50.0)),
+        ("sparse vector", sparse_vector),
+        ("noisy max, 1 draw", noisy_max),
+        ("uniform", SelectionSettings::Uniform { by, draws: 100 }),
+    ] {
+        let mut group = criterion.benchmark_group(format!("select 100: {name}"));
+        for coordinates in [100_000, 10_000_000, 1_000_000_000] {
+            let plan = plan(coordinates, settings.clone());
+            group.bench_function(BenchmarkId::from_parameter(coordinates), |bencher| {
+                bencher.iter_batched(
+                    || sum(&plan, &source),
+                    |sum| sum.select(black_box(&source)),
+                    BatchSize::LargeInput,
+                );
+            });
+        }
+        group.finish();
+    }
+}
+
+fn step(criterion: &mut Criterion) {
+    let source = RandomSource::from_seed(1);
+    let mut group = criterion.benchmark_group("from gradients to noise, exponential, 100 draws");
+    for coordinates in [100_000, 10_000_000, 1_000_000_000] {
+        let settings = SelectionSettings::Exponential {
+            by: By::Coordinate,
+            draws: 100,
+            epsilon: 0.284,
+            cap: 0.1,
+        };
+        let plan = plan(coordinates, settings);
+        group.bench_function(BenchmarkId::from_parameter(coordinates), |bencher| {
+            bencher.iter(|| {
+                let noised = sum(&plan, &source).select(&source).noise(&source);
+                let mut total = 0.0;
+                noised.visit(|_, values| total += values[0]);
+                total
+            });
+        });
+    }
+    group.finish();
+    let plan = plan(100_000, SelectionSettings::Everything);
+    criterion.bench_function("from gradients to noise, dense, 100,000 coordinates", |bencher| {
+        bencher.iter(|| {
+            let noised = sum(&plan, &source).select(&source).noise(&source);
+            let mut total = 0.0;
+            noised.visit(|_, values| total += values[0]);
+            total
+        });
+    });
+}
+
+fn samplers(criterion: &mut Criterion) {
+    let source = RandomSource::from_seed(1);
+    let mut random = source.substream(Purpose::Noise, 0, 0);
+    let mut group = criterion.benchmark_group("samplers");
+    let mut floats = vec![0.0_f32; 16_384];
+    group.throughput(Throughput::Elements(floats.len() as u64));
+    group.bench_function("normals, f32", |bencher| {
+        bencher.iter(|| fill_normal_f32(black_box(&mut floats), &mut random));
+    });
+    let mut doubles = vec![0.0_f64; 16_384];
+    group.bench_function("normals, f64", |bencher| {
+        bencher.iter(|| fill_normal(black_box(&mut doubles), &mut random));
+    });
+    let mut words = vec![0_u64; 16_384];
+    group.bench_function("words of 64 bits", |bencher| {
+        bencher.iter(|| random.fill(black_box(&mut words)));
+    });
+    group.throughput(Throughput::Elements(1));
+    group.bench_function("exponential", |bencher| bencher.iter(|| exponential(&mut random)));
+    group.bench_function("gumbel", |bencher| bencher.iter(|| gumbel(&mut random)));
+    group.bench_function("laplace", |bencher| bencher.iter(|| laplace(&mut random)));
+    let mut step = 0;
+    group.bench_function("a substream", |bencher| {
+        bencher.iter(|| {
+            step += 1;
+            source.substream(Purpose::Noise, step, 0).word()
+        });
+    });
+    group.finish();
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().sample_size(40).warm_up_time(std::time::Duration::from_millis(500)).measurement_time(std::time::Duration::from_secs(2));
+    targets = samplers, selection, step
+}
+criterion_main!(benches);

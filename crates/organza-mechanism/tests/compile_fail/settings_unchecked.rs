@@ -1,0 +1,8 @@
+//! Settings that were not checked make no sampler.
+use organza_mechanism::PlanSettings;
+
+fn sampler(settings: &PlanSettings) {
+    let _ = settings.sampler(100);
+}
+
+fn main() {}

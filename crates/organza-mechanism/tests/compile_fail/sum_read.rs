@@ -1,0 +1,9 @@
+//! A sum has no values to read.
+use organza_mechanism::BatchSum;
+
+fn peek(sum: &BatchSum) -> f32 {
+    sum.visit(|_, values| drop(values[0]));
+    sum.sum.value(0) as f32
+}
+
+fn main() {}
