@@ -75,9 +75,11 @@ fn headline(event: &Event) -> String {
             number(*delta)
         ),
         Event::Exponential { epsilon, draws, candidates, cap, l2 } => {
-            let range = number(*epsilon);
-            let mut line =
-                format!("exponential selection: {}, bounded range {range} each", drawn(*draws));
+            let mut line = format!(
+                "exponential selection: {} of bounded range {}",
+                drawn(*draws),
+                number(*epsilon)
+            );
             if let Some(candidates) = candidates {
                 line += &format!(", from {} candidates", count(*candidates));
             }
@@ -85,7 +87,7 @@ fn headline(event: &Event) -> String {
                 line += &format!(", scores up to {}", number(*cap));
             }
             if let Some(l2) = l2 {
-                line += &format!(", a unit moves them by {} in L2", number(*l2));
+                line += &format!(", moved by {} in L2", number(*l2));
             }
             line
         }
@@ -113,13 +115,13 @@ fn headline(event: &Event) -> String {
             line
         }
         Event::NoisyMax { epsilon, draws, noise } => format!(
-            "report noisy max: {}, epsilon {} each, {} noise",
+            "report noisy max: {} of epsilon {}, {} noise",
             drawn(*draws),
             number(*epsilon),
             noise_name(*noise)
         ),
         Event::LimitedDomain { epsilon, delta, draws } => format!(
-            "limited domain: up to {}, bounded range {} each, delta {}",
+            "limited domain: up to {} of bounded range {}, delta {}",
             drawn(*draws),
             number(*epsilon),
             number(*delta)
@@ -144,11 +146,11 @@ fn noise_name(noise: MaxNoise) -> &'static str {
     }
 }
 
-/// A number as short as it goes without loss.
+/// A number in full, in scientific notation where that is much shorter.
 pub(crate) fn number(value: f64) -> String {
     let plain = value.to_string();
     let scientific = format!("{value:e}");
-    if scientific.len() < plain.len() { scientific } else { plain }
+    if scientific.len() + 2 < plain.len() { scientific } else { plain }
 }
 
 fn drawn(draws: u64) -> String {
@@ -193,7 +195,7 @@ mod tests {
             assert_eq!(number(value).parse::<f64>(), Ok(value));
         }
         assert_eq!(number(1e-7), "1e-7");
-        assert_eq!(number(0.5), "0.5");
+        assert_eq!(number(0.001), "0.001");
     }
 
     #[test]

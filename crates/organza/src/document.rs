@@ -11,6 +11,9 @@ use thiserror::Error;
 const VERSION: u64 = 1;
 
 const SYNTAX_HELP: &str = "mend the JSON at this place";
+const END_HELP: &str = "the text ends too early: close every brace, bracket and quote";
+const QUESTION_HELP: &str = "a question holds `version`, `event`, `neighbouring`, `accountant` \
+    and one of `delta` or `epsilon`; an event is an object with one key, its kind";
 const EVENT_HELP: &str = "an event is an object with one key, its kind, and the fields of that \
     kind, such as {\"gaussian\": {\"noise_multiplier\": 0.5}}";
 
@@ -89,7 +92,7 @@ pub(crate) enum DocumentError {
         help: &'static str,
     },
     /// A parameter of an event makes no sense.
-    #[error("{name}: {source}")]
+    #[error("{name}")]
     Event {
         /// The file.
         name: String,
@@ -113,13 +116,13 @@ pub(crate) enum DocumentError {
 impl Document {
     /// Parses and checks.
     pub(crate) fn from_input(input: &Input) -> Result<Self, DocumentError> {
-        let fields: Map<String, Value> = parse(input)?;
+        let fields: Map<String, Value> = parse(input, EVENT_HELP)?;
         let document = match (fields.get("version"), fields.contains_key("event")) {
-            (None, false) => Self::Event(parse(input)?),
+            (None, false) => Self::Event(parse(input, EVENT_HELP)?),
             (version, _) => {
                 // Before the fields, because another version may have others.
                 check_version(&input.name, version)?;
-                Self::Question(parse(input)?)
+                Self::Question(parse(input, QUESTION_HELP)?)
             }
         };
         document.check(&input.name)?;
@@ -182,21 +185,26 @@ fn question_error(name: &str, field: &'static str, value: String, expected: &str
     DocumentError::Question { name: name.to_owned(), field, value, expected: expected.to_owned() }
 }
 
-/// Parses the whole text, with errors that show the place.
-fn parse<T: DeserializeOwned>(input: &Input) -> Result<T, DocumentError> {
+/// Parses the whole text, with errors that show the place; `shape` says what is expected there.
+fn parse<T: DeserializeOwned>(input: &Input, shape: &'static str) -> Result<T, DocumentError> {
     // Some editors put a byte order mark before UTF-8 text.
     let text = input.text.trim_start_matches('\u{feff}');
     serde_json::from_str(text).map_err(|error| {
         let (line, column) = (error.line().max(1), error.column().max(1));
         let full = error.to_string();
         let place = format!(" at line {} column {}", error.line(), error.column());
+        let message = full.strip_suffix(&place).unwrap_or(&full);
         DocumentError::Json {
             name: input.name.clone(),
             line,
             column,
-            message: full.strip_suffix(&place).unwrap_or(&full).to_owned(),
+            message: message.replace("unknown variant", "unknown name"),
             excerpt: excerpt(text, line, column),
-            help: if error.classify() == Category::Data { EVENT_HELP } else { SYNTAX_HELP },
+            help: match error.classify() {
+                Category::Data => shape,
+                Category::Eof => END_HELP,
+                Category::Syntax | Category::Io => SYNTAX_HELP,
+            },
         }
     })
 }

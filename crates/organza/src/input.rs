@@ -20,7 +20,7 @@ pub(crate) struct Input {
 #[derive(Debug, Error)]
 pub(crate) enum InputError {
     /// The system refused.
-    #[error("cannot read {name}: {source}")]
+    #[error("cannot read {name}")]
     Unreadable {
         /// Where it was to come from.
         name: String,
