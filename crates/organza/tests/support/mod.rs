@@ -1,8 +1,10 @@
 //! Runs the tool as a person would, in the folder of the test files and in a plain environment.
+// Each file of tests uses its own part of this.
+#![allow(dead_code)]
 
 use std::{
     io::Write,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
@@ -11,6 +13,7 @@ pub(crate) struct Run {
     line: String,
     input: Vec<u8>,
     variables: Vec<(&'static str, &'static str)>,
+    folder: PathBuf,
 }
 
 /// What came of a run.
@@ -21,6 +24,11 @@ pub(crate) struct Outcome {
     pub(crate) stderr: String,
 }
 
+/// The root of the workspace.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
 /// Runs `organza` with the words of `line`.
 pub(crate) fn organza(line: &str) -> Outcome {
     Run::new(line).run()
@@ -28,7 +36,13 @@ pub(crate) fn organza(line: &str) -> Outcome {
 
 impl Run {
     pub(crate) fn new(line: &str) -> Self {
-        Self { line: line.to_owned(), input: Vec::new(), variables: Vec::new() }
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files");
+        Self { line: line.to_owned(), input: Vec::new(), variables: Vec::new(), folder }
+    }
+
+    pub(crate) fn in_root(mut self) -> Self {
+        self.folder = root();
+        self
     }
 
     pub(crate) fn input(mut self, input: &[u8]) -> Self {
@@ -69,7 +83,7 @@ impl Run {
         let mut command = Command::new(env!("CARGO_BIN_EXE_organza"));
         command
             .args(self.line.split_whitespace())
-            .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files"))
+            .current_dir(&self.folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
