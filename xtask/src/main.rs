@@ -42,6 +42,7 @@ fn run(arguments: &[String]) -> Result<()> {
     }
 }
 
+/// Only the benchmark targets: `--benches` would also build the unit tests of every crate.
 fn bench(rest: &[&str]) -> Result<()> {
-    Step::cargo(&["bench", "--workspace", "--benches"]).arguments(rest).run()
+    Step::cargo(&["bench", "--workspace", "--bench", "*"]).arguments(rest).run()
 }

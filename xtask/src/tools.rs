@@ -28,7 +28,9 @@ pub(crate) fn cargo_deny() -> Result<OsString> {
             return Ok(candidate);
         }
     }
-    println!("cargo-deny {DENY_VERSION} is missing: building it, once, in about a minute");
+    println!(
+        "cargo-deny {DENY_VERSION} is missing: building it, once, which takes a minute or two"
+    );
     let start = Instant::now();
     let build = tools.join("build");
     let (Some(root), Some(target)) = (tools.to_str(), build.to_str()) else {

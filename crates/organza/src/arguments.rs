@@ -29,9 +29,7 @@ Colors follow the terminal and the NO_COLOR variable unless --color says otherwi
     version,
     long_about = PROMISE,
     after_help = EXAMPLES,
-    max_term_width = 100,
-    infer_long_args = false,
-    propagate_version = false
+    max_term_width = 100
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
