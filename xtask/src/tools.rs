@@ -36,7 +36,8 @@ pub(crate) fn cargo_deny() -> Result<OsString> {
     let (Some(root), Some(target)) = (tools.to_str(), build.to_str()) else {
         bail!("the target folder has a name that is not UTF-8: set CARGO_TARGET_DIR to another");
     };
-    // Without optimisation it builds three times as fast and still runs in under a second.
+    // Without optimisation it takes less than half the work to build (85 against 186 seconds of one
+    // core) and still checks our tree in under a second.
     Step::cargo(&["install", "cargo-deny", "--version", DENY_VERSION, "--locked", "--debug"])
         .arguments(&["--quiet", "--no-track", "--root", root, "--target-dir", target])
         .run()?;
