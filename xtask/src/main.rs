@@ -1,1 +1,48 @@
-fn main() {}
+//! The checks and benchmarks of the workspace, each in one command that does its own set-up.
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod checks;
+mod hygiene;
+mod step;
+mod tools;
+mod workspace;
+
+use anyhow::{Result, bail};
+use std::process::ExitCode;
+use step::Step;
+
+const USAGE: &str = "\
+Usage:
+  cargo xtask test [CHECK]...    run every check in order, or only those named
+  cargo xtask bench [FILTER]     run the benchmarks, or only those whose name holds FILTER";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Err(error) = run(&arguments) else { return ExitCode::SUCCESS };
+    // The cause first, so that what to do about it stands last, where the eye is.
+    let mut causes: Vec<String> = error.chain().map(ToString::to_string).collect();
+    causes.reverse();
+    eprintln!("\nerror: {}", causes.join("\n"));
+    ExitCode::FAILURE
+}
+
+fn run(arguments: &[String]) -> Result<()> {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["test", names @ ..] => checks::run(names),
+        ["bench"] => bench(&[]),
+        ["bench", filter] => bench(&["--", filter]),
+        ["help" | "--help" | "-h"] | [] => {
+            println!("{USAGE}\n\nChecks:");
+            checks::list();
+            Ok(())
+        }
+        _ => bail!("no such task: {}\n\n{USAGE}", words.join(" ")),
+    }
+}
+
+/// Only the benchmark targets: `--benches` would also build the unit tests of every crate.
+fn bench(rest: &[&str]) -> Result<()> {
+    Step::cargo(&["bench", "--workspace", "--bench", "*"]).arguments(rest).run()
+}

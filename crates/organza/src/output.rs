@@ -1,0 +1,87 @@
+//! The one place that writes: results on standard output, everything else on standard error.
+
+use crate::arguments::OutputOptions;
+use anstream::AutoStream;
+use anstyle::{AnsiColor, Style};
+use clap::ColorChoice;
+use serde::Serialize;
+use std::{
+    fmt::Display,
+    io::{self, ErrorKind, Write},
+    process::ExitCode,
+};
+
+/// How a good outcome looks.
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
+const BAD: Style = AnsiColor::Red.on_default().bold();
+const NOTE: Style = AnsiColor::Cyan.on_default().bold();
+
+/// Writes what commands have to say, in the form that the user asked for.
+pub(crate) struct Output {
+    json: bool,
+    quiet: bool,
+    verbose: bool,
+    color: anstream::ColorChoice,
+}
+
+impl Output {
+    /// Output as the options say.
+    pub(crate) fn new(options: &OutputOptions) -> Self {
+        let color = match options.color {
+            ColorChoice::Auto => anstream::ColorChoice::Auto,
+            ColorChoice::Always => anstream::ColorChoice::Always,
+            ColorChoice::Never => anstream::ColorChoice::Never,
+        };
+        Self { json: options.json, quiet: options.quiet, verbose: options.verbose, color }
+    }
+
+    /// Prints the result of a command: its `Display` for people, its `Serialize` for programs.
+    pub(crate) fn result(&self, result: &(impl Display + Serialize)) -> io::Result<()> {
+        let mut stdout = io::stdout().lock();
+        if self.json {
+            serde_json::to_writer(&mut stdout, result)?;
+            writeln!(stdout)?;
+            return stdout.flush();
+        }
+        let mut stdout = AutoStream::new(stdout, self.color);
+        write!(stdout, "{result}")?;
+        stdout.flush()
+    }
+
+    /// Tells what the user should know beside the result; silent with `--quiet`.
+    pub(crate) fn note(&self, note: impl Display) {
+        if !self.quiet {
+            self.message(format_args!("{NOTE}note:{NOTE:#} {note}"));
+        }
+    }
+
+    /// Tells what is being done; silent without `--verbose`.
+    pub(crate) fn detail(&self, detail: impl Display) {
+        if self.verbose {
+            self.message(detail);
+        }
+    }
+
+    /// Reports why the command failed and gives the exit code for it.
+    pub(crate) fn failure(&self, error: &anyhow::Error) -> ExitCode {
+        if is_broken_pipe(error) {
+            return ExitCode::SUCCESS;
+        }
+        self.message(format_args!("{BAD}error:{BAD:#} {error:#}"));
+        ExitCode::FAILURE
+    }
+
+    fn message(&self, message: impl Display) {
+        let mut stderr = AutoStream::new(io::stderr().lock(), self.color);
+        // Where standard error itself is closed, there is nobody left to tell.
+        let _ = writeln!(stderr, "{message}");
+    }
+}
+
+/// Whether the reader of our output has left, as `head` does once it has seen enough.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|cause| cause.kind() == ErrorKind::BrokenPipe)
+}

@@ -1,0 +1,113 @@
+//! Runs the tool as a person would, in the folder of the test files and in a plain environment.
+// Each file of tests uses its own part of this.
+#![allow(dead_code)]
+
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+/// One run to be.
+pub(crate) struct Run {
+    line: String,
+    input: Vec<u8>,
+    variables: Vec<(&'static str, &'static str)>,
+    folder: PathBuf,
+}
+
+/// What came of a run.
+pub(crate) struct Outcome {
+    pub(crate) line: String,
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// The root of the workspace.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Runs `organza` with the words of `line`.
+pub(crate) fn organza(line: &str) -> Outcome {
+    Run::new(line).run()
+}
+
+impl Run {
+    pub(crate) fn new(line: &str) -> Self {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files");
+        Self { line: line.to_owned(), input: Vec::new(), variables: Vec::new(), folder }
+    }
+
+    pub(crate) fn in_root(mut self) -> Self {
+        self.folder = root();
+        self
+    }
+
+    pub(crate) fn input(mut self, input: &[u8]) -> Self {
+        self.input = input.to_vec();
+        self
+    }
+
+    pub(crate) fn variable(mut self, name: &'static str, value: &'static str) -> Self {
+        self.variables.push((name, value));
+        self
+    }
+
+    pub(crate) fn run(&self) -> Outcome {
+        let mut child = self.command().spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let input = self.input.clone();
+        // On a thread of its own, because the tool may answer before it has read everything.
+        let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
+        let output = child.wait_with_output().unwrap();
+        writer.join().unwrap();
+        Outcome {
+            line: self.line.clone(),
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Runs with a standard output whose reader is gone before the first byte.
+    pub(crate) fn run_with_closed_output(&self) -> (Option<i32>, String) {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = self.command().stdin(Stdio::null()).stdout(writer).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_organza"));
+        command
+            .args(self.line.split_whitespace())
+            .current_dir(&self.folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        for variable in ["COLUMNS", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+            command.env_remove(variable);
+        }
+        command.envs(self.variables.iter().copied());
+        command
+    }
+}
+
+impl Outcome {
+    /// Everything that a snapshot should hold.
+    pub(crate) fn show(&self) -> String {
+        let code = self.code.map_or_else(|| "killed".to_owned(), |code| code.to_string());
+        let stream = |name: &str, text: &str| match text {
+            "" => String::new(),
+            text => format!("--- {name}\n{text}"),
+        };
+        format!(
+            "$ organza {}\n{}{}--- exit code {code}\n",
+            self.line,
+            stream("stdout", &self.stdout),
+            stream("stderr", &self.stderr)
+        )
+    }
+}

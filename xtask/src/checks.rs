@@ -1,0 +1,137 @@
+//! Every check of the workspace, in the order in which they run: the quick ones that fail most
+//! often come first.
+
+use crate::{hygiene, step::Step, tools};
+use anyhow::{Context, Result, bail};
+use std::time::{Duration, Instant};
+
+/// One check.
+struct Check {
+    name: &'static str,
+    /// What it makes sure of.
+    meaning: &'static str,
+    /// What to do where it fails.
+    remedy: &'static str,
+    run: fn() -> Result<()>,
+}
+
+const CHECKS: &[Check] = &[
+    Check {
+        name: "hygiene",
+        meaning: "no file above 1 MiB, no source file above 500 lines",
+        remedy: "split the file after its ideas, or keep the data out of the repository",
+        run: hygiene::check,
+    },
+    Check {
+        name: "format",
+        meaning: "the code is formatted",
+        remedy: "`cargo fmt --all` formats it",
+        run: format,
+    },
+    Check {
+        name: "lints",
+        meaning: "no warning from the compiler or clippy, tests and benchmarks included",
+        remedy: "mend the warnings above",
+        run: lints,
+    },
+    Check {
+        name: "tests",
+        meaning: "unit, property, statistical, compile-fail, snapshot and doc tests",
+        remedy: "where an output changed on purpose: `INSTA_UPDATE=always cargo test -p organza`, \
+                 then look at the difference in tests/snapshots",
+        run: tests,
+    },
+    Check {
+        name: "documentation",
+        meaning: "the documentation builds without a warning",
+        remedy: "mend the warnings above",
+        run: documentation,
+    },
+    Check {
+        name: "dependencies",
+        meaning: "licenses, bans and sources of all dependencies are as deny.toml says",
+        remedy: "choose another dependency, or argue for a change of deny.toml",
+        run: dependencies,
+    },
+];
+
+fn format() -> Result<()> {
+    tools::require_component("rustfmt", "fmt")?;
+    shown(&Step::cargo(&["fmt", "--all", "--check"]))
+}
+
+fn lints() -> Result<()> {
+    tools::require_component("clippy", "clippy")?;
+    let arguments = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+    shown(&Step::cargo(&arguments))
+}
+
+fn tests() -> Result<()> {
+    shown(&Step::cargo(&["test", "--workspace"]).variable("INSTA_UPDATE", "no"))
+}
+
+fn documentation() -> Result<()> {
+    let step = Step::cargo(&["doc", "--no-deps", "--workspace"]);
+    shown(&step.variable("RUSTDOCFLAGS", "-D warnings"))
+}
+
+fn dependencies() -> Result<()> {
+    let deny = tools::cargo_deny()?;
+    shown(&Step::program(deny).arguments(&["check", "licenses", "bans", "sources"]))
+}
+
+fn shown(step: &Step) -> Result<()> {
+    println!("$ {step}");
+    step.run()
+}
+
+/// Prints the names of all checks and what they make sure of.
+pub(crate) fn list() {
+    for check in CHECKS {
+        println!("  {:<15} {}", check.name, check.meaning);
+    }
+}
+
+/// Runs the checks with these names, or all where there are none, and stops at the first failure.
+pub(crate) fn run(names: &[&str]) -> Result<()> {
+    if let Some(unknown) = names.iter().find(|name| CHECKS.iter().all(|check| check.name != **name))
+    {
+        let known: Vec<&str> = CHECKS.iter().map(|check| check.name).collect();
+        bail!("no check is called `{unknown}`; there are {}", known.join(", "));
+    }
+    let chosen: Vec<&Check> =
+        CHECKS.iter().filter(|check| names.is_empty() || names.contains(&check.name)).collect();
+    let start = Instant::now();
+    let mut times = Vec::new();
+    for (index, check) in chosen.iter().enumerate() {
+        println!("\n[{}/{}] {}: {}", index + 1, chosen.len(), check.name, check.meaning);
+        let start = Instant::now();
+        (check.run)().with_context(|| {
+            let Check { name, remedy, .. } = check;
+            let seconds = seconds(start.elapsed());
+            format!(
+                "the check `{name}` failed after {seconds}\n\
+                 to do:  {remedy}\n\
+                 repeat: cargo xtask test {name}"
+            )
+        })?;
+        times.push((check.name, start.elapsed()));
+        println!(
+            "[{}/{}] {}: good, {}",
+            index + 1,
+            chosen.len(),
+            check.name,
+            seconds(start.elapsed())
+        );
+    }
+    println!("\nAll checks passed.");
+    for (name, time) in times {
+        println!("  {name:<15} {:>9}", seconds(time));
+    }
+    println!("  {:<15} {:>9}", "together", seconds(start.elapsed()));
+    Ok(())
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
+}
