@@ -16,6 +16,8 @@ const BLOCK: u64 = 8_192;
 const FINEST: i32 = 20;
 /// Integers stay below 2^62, noise of `TAIL` deviations included.
 const ROOM: f64 = (1_u64 << 62) as f64;
+/// What is left after the second clip has at most 2^50 fine steps, so that doubles hold it exactly.
+const PROJECTED: f64 = (1_u64 << 50) as f64;
 /// More deviations than a normal can have here, and a Laplace variable with probability e^-64.
 const TAIL: f64 = 64.0;
 
@@ -29,15 +31,16 @@ const TAIL: f64 = 64.0;
 ///
 /// Truncation to the finer grid after a projection: if the selection misses what the unit changed,
 /// both runs see the same integers. Otherwise they differ by at least one step of the sum's grid,
-/// and truncation (toward zero, at most one fine step a coordinate) and the rounding of the factor
-/// (at most one fine step in all, on either side) add at most sqrt(k) + 2 fine steps: a factor of at
-/// most 1 + (sqrt(k) + 2) 2^-fine on whatever the selection saw of the change. `inflation` is that
-/// factor, and the noise is scaled by it.
+/// and truncation (toward zero: less than one fine step a coordinate) and float arithmetic (six
+/// roundings of 2^-53 on a vector of at most 2^50 fine steps: less than one in all, on either side)
+/// add at most sqrt(k) + 2 fine steps: a factor of at most 1 + (sqrt(k) + 2) 2^-fine on whatever the
+/// selection saw of the change. `inflation` is that factor, and the noise is scaled by it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Noise {
     grid: Grid,
     settings: NoiseSettings,
-    /// S2 in steps of the sum's grid, or infinity.
+    /// The radius of the second clip, in steps of the sum's grid, or infinity: S2, less the rounding
+    /// of the projection, so that the truncated vector is no longer than S2.
     second_clip: f64,
     /// Bits of the released grid below the sum's grid.
     fine: i32,
@@ -74,9 +77,11 @@ impl Noise {
             NoiseSettings::Gaussian { multiplier, second_clip: Some(length) } => {
                 positive("noise multiplier", multiplier)?;
                 let second_clip = grid.steps(positive("second clip", length)?);
+                let second_clip = second_clip * (1.0 - 4.0 * f64::EPSILON);
                 let deviation = multiplier * change.min(2.0 * second_clip);
-                let largest = (second_clip + TAIL * deviation).max(1.0);
-                let fine = (ROOM / largest).log2().floor().min(f64::from(FINEST)) as i32;
+                // The projected vector stays within 2^50 fine steps, the noise within the integers.
+                let room = (PROJECTED / second_clip).min(ROOM / (TAIL * deviation));
+                let fine = room.log2().floor().min(f64::from(FINEST)) as i32;
                 let scale = libm::ldexp(1.0, fine);
                 let inflation = 1.0 + ((most as f64).sqrt() + 2.0) / scale;
                 let change = change * scale * inflation;
@@ -149,8 +154,7 @@ impl Noise {
             values.iter_mut().for_each(|value| *value <<= self.fine);
             return;
         }
-        let shrink = 1.0 - 4.0 * f64::EPSILON;
-        let factor = libm::ldexp(self.second_clip * shrink / norm, self.fine);
+        let factor = libm::ldexp(self.second_clip / norm, self.fine);
         values.iter_mut().for_each(|value| *value = (*value as f64 * factor) as i64);
     }
 }
