@@ -1,8 +1,9 @@
 //! Poisson sampling of a mechanism of which only the Renyi curve is known.
 
 use super::curve::Curve;
-use super::logarithms;
-use super::sampled::binomial_excess;
+use super::integral::log_excess;
+use super::sampled::{binomial_excess, mixture_log_ratio};
+use super::{Direction, logarithms};
 
 /// The largest integer order of the binomial rule; beyond it, [`Sampled`] uses the rule that holds
 /// at any order.
@@ -17,9 +18,11 @@ const LARGEST: u32 = 1024;
 /// * *Remove*, integer orders: E_Q\[(1-q+q r)^a\] expands by the binomial theorem into moments
 ///   E_Q r^l <= e^((l-1) D_l). No factor stands before the terms from l = 3 on: it is needed only where
 ///   the curve is used for central moments.
-/// * *Add*: E_Q\[(1+x)^(1-a)\] with x = q (r-1) >= -q. The second derivative of the power falls in x, so
-///   Taylor gives 1 + a (a-1)/2 (1-q)^(-a-1) q^2 E_Q (r-1)^2, and E_Q (r-1)^2 <= e^(D_2) - 1. Also the
-///   ratio 1 / (1-q+q r) never exceeds 1 / (1-q).
+/// * *Add*: E_Q phi(x) with phi(x) = (1+x)^(1-a), x = q (r-1) >= -q, E x = 0 and E x^2 <= q^2 v, where
+///   v = e^(D_2) - 1. The quadratic that meets phi at -q and touches it at q v differs from phi by
+///   phi'''/6 (x + q)(x - q v)^2 <= 0, as phi''' < 0, so it lies above phi, and its expectation is that of
+///   phi when r is 0 or 1 + v with mean 1: the worst case is (v phi(-q) + phi(q v)) / (1 + v). It is at
+///   most 1 + a (a-1)/2 (1-q)^(-a-1) q^2 v, which Taylor's theorem gives. Any real order.
 /// * Between integers the log moment is convex in the order and 0 at 1: it lies below the chord.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sampled {
@@ -65,11 +68,13 @@ impl Sampled {
     }
 
     fn add(&self, order: f64) -> f64 {
-        let log_out = libm::log1p(-self.rate);
-        let taylor = libm::log(0.5 * order * (order - 1.0)) + 2.0 * libm::log(self.rate)
-            - (order + 1.0) * log_out
-            + logarithms::one_less(self.moments[2]);
-        logarithms::one_more(taylor).min(-(order - 1.0) * log_out)
+        let excess = |log_ratio| log_excess(order, Direction::Add, log_ratio);
+        let second = self.moments[2];
+        let log_excess = logarithms::add(
+            logarithms::one_less(second) + excess(libm::log1p(-self.rate)),
+            excess(mixture_log_ratio(self.rate, second)),
+        ) - second;
+        logarithms::one_more(log_excess)
     }
 }
 

@@ -35,10 +35,15 @@ pub(super) fn log_excess(order: f64, direction: Direction, log_ratio: f64) -> f6
         Direction::Remove => (above_one * log_ratio, -log_ratio, log_ratio),
         Direction::Add => (-above_one * log_ratio, log_ratio, 0.0),
     };
+    if first < 600.0 && second < 600.0 {
+        let sum =
+            logarithms::second_remainder(first) + above_one * logarithms::second_remainder(second);
+        return factor + libm::log(sum);
+    }
     factor
         + logarithms::add(
-            logarithms::second_remainder(first),
-            libm::log(above_one) + logarithms::second_remainder(second),
+            logarithms::log_second_remainder(first),
+            libm::log(above_one) + logarithms::log_second_remainder(second),
         )
 }
 

@@ -29,17 +29,33 @@ pub(super) fn mixed(share: f64, exponent: f64) -> f64 {
 }
 
 /// ln(e^t - 1 - t), which is never negative inside the logarithm; minus infinity at 0.
-pub(super) fn second_remainder(t: f64) -> f64 {
+pub(super) fn log_second_remainder(t: f64) -> f64 {
     if t > 40.0 {
         return t + libm::log1p(-(1.0 + t) * libm::exp(-t));
     }
+    libm::log(second_remainder(t))
+}
+
+/// e^t - 1 - t, for t that does not overflow.
+pub(super) fn second_remainder(t: f64) -> f64 {
     if t.abs() >= 0.5 {
-        return libm::log(libm::expm1(t) - t);
+        return libm::expm1(t) - t;
     }
     // Horner's scheme for 2 (e^t - 1 - t) / t^2; the first term left out is below 1e-17.
-    let series = (3..=16).rev().fold(1.0, |tail, index| 1.0 + t / f64::from(index) * tail);
-    libm::log(0.5 * t * t * series)
+    let series = RECIPROCALS.iter().rev().fold(1.0, |tail, reciprocal| 1.0 + t * reciprocal * tail);
+    0.5 * t * t * series
 }
+
+/// 1/3, 1/4, ..., 1/16.
+const RECIPROCALS: [f64; 14] = {
+    let mut reciprocals = [0.0; 14];
+    let mut index = 0;
+    while index < 14 {
+        reciprocals[index] = 1.0 / (index + 3) as f64;
+        index += 1;
+    }
+    reciprocals
+};
 
 /// A running ln(sum of e^x), scaled by the largest term so far.
 #[derive(Clone, Copy, Debug)]
@@ -83,11 +99,11 @@ mod tests {
             (-20.0, 19.000_000_002_061_153),
             (41.0, 6.398_434_935_300_549e17),
         ] {
-            let relative = libm::exp(second_remainder(t)) / value - 1.0;
+            let relative = libm::exp(log_second_remainder(t)) / value - 1.0;
             assert!(relative.abs() < 2e-14, "{t}: {relative}");
         }
-        assert_eq!(second_remainder(0.0), f64::NEG_INFINITY);
-        assert_eq!(second_remainder(1e6), 1e6);
+        assert_eq!(log_second_remainder(0.0), f64::NEG_INFINITY);
+        assert_eq!(log_second_remainder(1e6), 1e6);
     }
 
     #[test]

@@ -34,8 +34,8 @@ pub(super) fn laplace(order: f64, epsilon: f64) -> f64 {
         return 0.0;
     }
     let log_excess = logarithms::add(
-        libm::log(order) + logarithms::second_remainder((order - 1.0) * epsilon),
-        libm::log(order - 1.0) + logarithms::second_remainder(-order * epsilon),
+        libm::log(order) + logarithms::log_second_remainder((order - 1.0) * epsilon),
+        libm::log(order - 1.0) + logarithms::log_second_remainder(-order * epsilon),
     ) - libm::log(2.0 * order - 1.0);
     logarithms::one_more(log_excess).min((order - 1.0) * epsilon)
 }

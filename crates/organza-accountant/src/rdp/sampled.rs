@@ -162,7 +162,7 @@ impl Step {
 }
 
 /// ln(1 - q + q e^loss), accurate near zero and for any loss.
-fn mixture_log_ratio(rate: f64, loss: f64) -> f64 {
+pub(super) fn mixture_log_ratio(rate: f64, loss: f64) -> f64 {
     if loss > 30.0 {
         return libm::log(rate) + loss + libm::log1p((1.0 - rate) / rate * libm::exp(-loss));
     }
