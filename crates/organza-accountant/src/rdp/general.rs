@@ -68,14 +68,19 @@ impl Sampled {
     }
 
     fn add(&self, order: f64) -> f64 {
-        let excess = |log_ratio| log_excess(order, Direction::Add, log_ratio);
-        let second = self.moments[2];
-        let log_excess = logarithms::add(
-            logarithms::one_less(second) + excess(libm::log1p(-self.rate)),
-            excess(mixture_log_ratio(self.rate, second)),
-        ) - second;
-        logarithms::one_more(log_excess)
+        add_log_moment(order, self.rate, self.moments[2])
     }
+}
+
+/// A bound on ln E_Q\[(1+x)^(1-a)\] for x >= -`rate` of mean 0 and second moment at most
+/// `rate`^2 (e^`second` - 1): the worst case of [`Sampled`]'s direction *add*.
+pub(super) fn add_log_moment(order: f64, rate: f64, second: f64) -> f64 {
+    let excess = |log_ratio| log_excess(order, Direction::Add, log_ratio);
+    let log_excess = logarithms::add(
+        logarithms::one_less(second) + excess(libm::log1p(-rate)),
+        excess(mixture_log_ratio(rate, second)),
+    ) - second;
+    logarithms::one_more(log_excess)
 }
 
 /// The log moment of the direction *add* when the mechanism behaves only outside an exceptional event

@@ -3,7 +3,7 @@
 /// ln(e^`left` + e^`right`).
 pub(super) fn add(left: f64, right: f64) -> f64 {
     let (low, high) = if left < right { (left, right) } else { (right, left) };
-    if high == f64::NEG_INFINITY || high == f64::INFINITY {
+    if high.is_infinite() {
         return high;
     }
     high + libm::log1p(libm::exp(low - high))

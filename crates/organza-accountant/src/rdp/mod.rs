@@ -10,6 +10,7 @@ mod capped;
 mod convert;
 mod curve;
 mod general;
+mod group;
 mod integral;
 mod logarithms;
 mod mechanism;
@@ -18,6 +19,7 @@ pub mod sampled;
 mod search;
 
 pub use convert::Conversion;
+pub use group::group_divergence;
 
 use organza_ledger::{Account, AccountError, Event, Neighbouring};
 use price::Price;
