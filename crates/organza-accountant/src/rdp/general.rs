@@ -101,3 +101,89 @@ pub(super) fn with_exception(rate: f64, lost: f64, order: f64, log_moment: f64) 
     )
     .max(log_moment)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// ln E\[(1 - q + q r)^power\] for ratios r with these masses.
+    fn exact(ratios: &[(f64, f64)], rate: f64, power: f64) -> f64 {
+        ratios
+            .iter()
+            .map(|(mass, ratio)| mass * libm::pow(1.0 - rate + rate * ratio, power))
+            .sum::<f64>()
+            .ln()
+    }
+
+    #[test]
+    fn the_worst_case_of_the_add_direction_is_attained() {
+        // The ratio is 0 or 1 + v: its moment is the bound, which Taylor's theorem exceeds.
+        for (variance, rate, order) in [(0.3, 0.1, 5.0), (4.0, 0.5, 2.5), (50.0, 1e-4, 3.0)] {
+            let high = 1.0 + variance;
+            let ratios = [(1.0 - 1.0 / high, 0.0), (1.0 / high, high)];
+            let bound = add_log_moment(order, rate, libm::log(high));
+            let moment = exact(&ratios, rate, 1.0 - order);
+            assert!((bound / moment - 1.0).abs() < 1e-7, "{bound} {moment}");
+            let taylor: f64 = 0.5 * order * (order - 1.0) * rate * rate * variance
+                / libm::pow(1.0 - rate, order + 1.0);
+            assert!(bound <= taylor.ln_1p());
+        }
+    }
+
+    #[test]
+    fn both_directions_are_in_the_account() {
+        // At order 2 and a high rate the bound of the add direction is the larger one.
+        let sampled = Sampled::new(0.3, 0.0, Curve::Concentrated { rho: 0.05 });
+        let (remove, add) = (sampled.remove(2.0), sampled.add(2.0));
+        assert!(add > 1.01 * remove && sampled.log_moment(2.0) == add, "{remove} {add}");
+        // And at a high order the other.
+        assert!(sampled.log_moment(60.0) >= sampled.remove(60.0).min(60.0 * 59.0 * 0.05));
+        assert_eq!(sampled.log_moment(2000.0), logarithms::mixed(0.3, 2000.0 * 1999.0 * 0.05));
+    }
+
+    #[test]
+    fn exceptional_outcomes_are_in_the_add_direction() {
+        // A randomised response but for a mass on either side that gives everything away.
+        let (epsilon, lost, rate) = (0.9_f64, 0.01, 0.6);
+        let truth = 1.0 / (1.0 + (-epsilon).exp());
+        for order in [1.5, 2.0, 6.0] {
+            let add = |with: f64, without: f64| {
+                without.powf(order) * ((1.0 - rate) * without + rate * with).powf(1.0 - order)
+            };
+            let clean = (add(truth, 1.0 - truth) + add(1.0 - truth, truth)).ln();
+            let kept = 1.0 - lost;
+            let real = (add(kept * truth, kept * (1.0 - truth))
+                + add(kept * (1.0 - truth), kept * truth)
+                + add(0.0, lost))
+            .ln();
+            let bound = with_exception(rate, lost, order, clean);
+            assert!(clean < 0.97 * real, "the exception shows: {clean} {real}");
+            assert!((bound / real - 1.0).abs() < 1e-9, "{bound} {real}");
+        }
+        assert_eq!(with_exception(1.0, lost, 2.0, 0.3), 0.3);
+        // It reaches the account where it is neither hidden by `remove` nor capped by *seen*.
+        let curve = || Curve::Concentrated { rho: 0.05 };
+        let (with, without) = (Sampled::new(0.3, 1e-3, curve()), Sampled::new(0.3, 0.0, curve()));
+        assert!(with.log_moment(2.0) > without.log_moment(2.0) * 1.001);
+    }
+
+    proptest! {
+        #[test]
+        fn no_mechanism_exceeds_the_add_bound(
+            weights in proptest::collection::vec((0.01_f64..1.0, 0.0_f64..5.0), 2..6),
+            rate in 0.01_f64..0.99,
+            order in 1.05_f64..20.0,
+        ) {
+            let mass: f64 = weights.iter().map(|(mass, _)| mass).sum();
+            let mean: f64 = weights.iter().map(|(mass, ratio)| mass * ratio).sum::<f64>() / mass;
+            prop_assume!(mean > 0.1);
+            let ratios: Vec<(f64, f64)> =
+                weights.iter().map(|(weight, ratio)| (weight / mass, ratio / mean)).collect();
+            let second: f64 = ratios.iter().map(|(mass, ratio)| mass * ratio * ratio).sum();
+            let moment = exact(&ratios, rate, 1.0 - order);
+            let bound = add_log_moment(order, rate, second.ln().max(0.0));
+            prop_assert!(moment <= bound * (1.0 + 1e-9) + 1e-12, "{} {}", moment, bound);
+        }
+    }
+}
