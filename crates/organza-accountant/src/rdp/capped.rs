@@ -71,25 +71,21 @@ impl Capped {
         Self { shift: 1.0 / noise_multiplier, ..self }
     }
 
-    /// The log moment of the whole step; never more than that of bounded range and full noise.
+    /// The log moment of the whole step; never more than that of the selection and the full noise.
     pub(super) fn log_moment(&self, order: f64) -> f64 {
-        let above_one = order - 1.0;
-        let range = mechanism::bounded_range(order, self.range);
-        let noise = mechanism::concentrated(order, 0.5 * self.shift * self.shift);
-        let separate = self.draws * range + noise;
         if self.draws == 0.0 {
             return 0.0;
         }
+        let above_one = order - 1.0;
         let taylor = libm::log(0.5 * order * above_one)
             + (order - 2.0).abs() * self.log_ratio
             + libm::log(self.variance);
-        let draw = logarithms::one_more(taylor).min(range);
-        if noise == 0.0 {
-            return separate.min(self.draws * draw);
-        }
+        let draw = logarithms::one_more(taylor).min(mechanism::bounded_range(order, self.range));
+        let noise = mechanism::concentrated(order, 0.5 * self.shift * self.shift);
         let seen = libm::log(self.draws * self.likeliest)
             + above_one * self.log_ratio
             + logarithms::one_less(noise);
-        separate.min((self.draws - 1.0) * draw + logarithms::add(draw, seen))
+        let joint = (self.draws - 1.0) * draw + logarithms::add(draw, seen);
+        joint.min(self.draws * draw + noise)
     }
 }
