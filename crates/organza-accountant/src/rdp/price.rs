@@ -86,8 +86,13 @@ impl Parts {
                 value_epsilon,
             } => {
                 let hits = *hits as f64;
-                let runs = if *refreshed { hits } else { hits.min(1.0) };
-                self.pure(times * runs, threshold_epsilon + query_epsilon);
+                if *refreshed {
+                    self.pure(times * hits, threshold_epsilon + query_epsilon);
+                } else if hits > 0.0 {
+                    // One threshold for all hits: each of them spends a query's epsilon (Lyu, Su and
+                    // Li 2017, Theorem 4, with noise of scale 2 c / epsilon_2 on queries).
+                    self.pure(times, threshold_epsilon + hits * query_epsilon);
+                }
                 if let Some(epsilon) = value_epsilon {
                     self.other(times * hits, Curve::Laplace { epsilon: *epsilon });
                 }
@@ -104,7 +109,9 @@ impl Parts {
                 self.lose(times, *delta);
             }
             Event::Cluster { groups, event } => {
-                self.visible(1.0 / *groups as f64, event, times, relation)?;
+                let mut inside = Self::default();
+                inside.add(event, 1.0, relation)?;
+                self.visible(1.0 / *groups as f64, inside, times);
             }
             Event::Compose(events) => self.compose(events, times, relation)?,
             Event::Repeat { times: more, event } => {
@@ -181,19 +188,10 @@ impl Parts {
     }
 
     /// A mechanism that runs with probability `share`, which is seen.
-    fn visible(
-        &mut self,
-        share: f64,
-        event: &Event,
-        times: f64,
-        relation: Neighbouring,
-    ) -> Result<(), AccountError> {
-        let mut inside = Self::default();
-        inside.add(event, 1.0, relation)?;
+    fn visible(&mut self, share: f64, inside: Self, times: f64) {
         self.sampled |= inside.sampled;
         self.lose(times, share * inside.lost());
         self.other(times, Curve::Visible { share, event: Box::new(inside.curve()) });
-        Ok(())
     }
 
     fn poisson(
@@ -203,11 +201,6 @@ impl Parts {
         times: f64,
         relation: Neighbouring,
     ) -> Result<(), AccountError> {
-        if relation == Neighbouring::ReplaceOne && rate < 1.0 {
-            // Neighbours that differ in who the unit is do not bound what its absence shows, so
-            // all that holds is what an observer of its joining would see.
-            return self.visible(rate, event, times, relation);
-        }
         let mut inside = Self::default();
         inside.add(event, 1.0, relation)?;
         if inside.sampled {
@@ -215,6 +208,13 @@ impl Parts {
                 kind: "poisson".into(),
                 reason: "a batch of a batch; state one rate, the product of both".into(),
             });
+        }
+        if relation == Neighbouring::ReplaceOne && rate < 1.0 {
+            // Neighbours that differ in who the unit is do not bound what its absence shows, so
+            // all that holds is what an observer of its joining would see.
+            self.visible(rate, inside, times);
+            self.sampled = true;
+            return Ok(());
         }
         self.sampled = true;
         let lost = inside.lost();
