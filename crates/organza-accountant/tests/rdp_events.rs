@@ -131,9 +131,9 @@ fn one_threshold_spends_a_query_for_each_hit() {
         refreshed: false,
         value_epsilon: None,
     };
-    // The divergence of a high order is near the largest loss.
+    // The divergence of a high order is just below the largest loss, which this case attains.
     let ours = account(&event).divergence(1e7).unwrap();
-    assert!(loss <= ours, "{loss} {ours}");
+    assert!(loss <= ours * (1.0 + 1e-6), "{loss} {ours}");
     // The broken twin, one query for all hits, would not cover it.
     assert!(loss > 3.0 * (threshold + query), "{loss}");
 }
