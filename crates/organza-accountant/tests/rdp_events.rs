@@ -3,6 +3,7 @@
 
 use organza_accountant::rdp::Accountant;
 use organza_ledger::{Event, MaxNoise, Neighbouring};
+use proptest::prelude::*;
 
 fn gaussian(noise_multiplier: f64) -> Event {
     Event::Gaussian { noise_multiplier }
@@ -136,4 +137,91 @@ fn one_threshold_spends_a_query_for_each_hit() {
     assert!(loss <= ours * (1.0 + 1e-6), "{loss} {ours}");
     // The broken twin, one query for all hits, would not cover it.
     assert!(loss > 3.0 * (threshold + query), "{loss}");
+}
+
+/// Numbers from the ends of the floats as well as from the middle.
+fn any_positive() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        (-3.0_f64..3.0).prop_map(|power| 10f64.powf(power)),
+        (-308.0_f64..308.0).prop_map(|power| 10f64.powf(power)),
+        Just(f64::MIN_POSITIVE),
+        Just(f64::MAX),
+    ]
+}
+
+fn any_count() -> impl Strategy<Value = u64> {
+    prop_oneof![0_u64..5, 0_u64..1_000_000, Just(u64::MAX)]
+}
+
+fn any_rate() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        0.0_f64..=1.0,
+        (-320.0_f64..0.0).prop_map(|power| 10f64.powf(power)),
+        Just(1.0 - f64::EPSILON),
+        Just(1.0),
+    ]
+}
+
+fn any_event() -> impl Strategy<Value = Event> {
+    let leaf = (0_u8..12, any_positive(), any_positive(), any_count(), any_rate()).prop_map(
+        |(kind, first, second, count, share)| {
+            let delta = share * 0.99;
+            let (noise_multiplier, epsilon) = (first, first);
+            let capped = count.is_multiple_of(2);
+            let draws = if capped { count.min(1000) } else { count };
+            match kind {
+                0 => Event::Gaussian { noise_multiplier },
+                1 => Event::RoundedGaussian { noise_multiplier },
+                2 => Event::DiscreteGaussian { noise_multiplier },
+                3 => Event::Laplace { noise_multiplier },
+                4 => Event::DiscreteLaplace { noise_multiplier },
+                5 => Event::Pure { epsilon },
+                6 => Event::Approximate { epsilon, delta },
+                7 => Event::Exponential {
+                    epsilon,
+                    draws,
+                    candidates: capped.then_some(1000),
+                    cap: Some(second),
+                    l2: Some(second),
+                },
+                8 => Event::UniformMask { share, event: Box::new(gaussian(noise_multiplier)) },
+                9 => Event::SparseVector {
+                    threshold_epsilon: first,
+                    query_epsilon: second,
+                    hits: count,
+                    refreshed: capped,
+                    value_epsilon: Some(second),
+                },
+                10 => Event::NoisyMax { epsilon, draws: count, noise: MaxNoise::Laplace },
+                _ => Event::LimitedDomain { epsilon, delta, draws: count },
+            }
+        },
+    );
+    (proptest::collection::vec(leaf, 1..4), any_rate(), any_count(), any_count()).prop_map(
+        |(parts, rate, groups, times)| {
+            let step = Event::Compose(parts).poisson(rate);
+            if groups.is_multiple_of(3) {
+                let groups = groups.max(1);
+                return Event::Cluster { groups, event: Box::new(step) }.repeat(times);
+            }
+            step.repeat(times)
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn hostile_events_answer_or_refuse(event in any_event(), log_delta in -300.0_f64..-0.01) {
+        let delta = 10f64.powf(log_delta);
+        for relation in [Neighbouring::AddRemove, Neighbouring::ReplaceOne] {
+            let account = Accountant::new(relation).compose(&event).unwrap();
+            if let Ok(epsilon) = account.epsilon(delta) {
+                prop_assert!(epsilon.is_finite() && epsilon >= 0.0, "{}", epsilon);
+            }
+            let delta = account.delta(1.0).unwrap();
+            prop_assert!((0.0..=1.0).contains(&delta), "{}", delta);
+        }
+    }
 }

@@ -87,6 +87,10 @@ impl Excess {
             Direction::Add => (-39.0 - self.order * slope, 39.0),
         };
         let width = (1.5 * scale).min(1.0);
+        if !(low.is_finite() && high.is_finite() && width > 0.0) {
+            self.sum.add(f64::NAN);
+            return;
+        }
         let log_mass = log_mass - LOG_NORMALISER;
         let (order, direction) = (self.order, self.direction);
         let excess = |z: f64| log_mass + log_excess(order, direction, log_ratio(z));

@@ -69,8 +69,13 @@ impl Sum {
         Self { largest: f64::NEG_INFINITY, scaled: 0.0 }
     }
 
+    /// What is not a number stays in the sum, so that no term is lost unseen.
     pub(super) fn add(&mut self, term: f64) {
-        if term > self.largest {
+        if term.is_nan() || self.largest.is_nan() {
+            self.largest = f64::NAN;
+        } else if term == f64::INFINITY {
+            *self = Self { largest: term, scaled: 1.0 };
+        } else if term > self.largest {
             self.scaled = self.scaled * libm::exp(self.largest - term) + 1.0;
             self.largest = term;
         } else if term > f64::NEG_INFINITY {
@@ -114,6 +119,12 @@ mod tests {
             sum.add(term);
         }
         assert!((sum.logarithm() - (2e6 + std::f64::consts::LN_2)).abs() < 1e-9);
+        sum.add(f64::INFINITY);
+        sum.add(f64::INFINITY);
+        assert_eq!(sum.logarithm(), f64::INFINITY);
+        sum.add(f64::NAN);
+        sum.add(1.0);
+        assert!(sum.logarithm().is_nan());
         assert_eq!(add(f64::NEG_INFINITY, f64::NEG_INFINITY), f64::NEG_INFINITY);
         assert_eq!(mixed(0.0, 1e9), 0.0);
         assert!((mixed(1.0, 1e9) - 1e9).abs() < 1e-3);

@@ -7,7 +7,10 @@ use super::sampled::{Selection, Step};
 use organza_ledger::{AccountError, Event, MaxNoise, Neighbouring};
 
 /// The most losses of a discrete pair that are carried exactly.
-const MOST_LOSSES: usize = 512;
+const MOST_LOSSES: f64 = 160.0;
+
+/// The largest loss of a discrete pair that is carried exactly.
+const LARGEST_LOSS: f64 = 1e4;
 
 /// What an event costs: a curve for all outcomes but a few, and the mass of those few.
 #[derive(Clone, Debug, PartialEq)]
@@ -241,11 +244,13 @@ impl Parts {
             return None;
         }
         let mut losses = 1.0;
-        for (_, times) in &self.responses {
+        let mut largest = 0.0;
+        for (epsilon, times) in &self.responses {
             losses *= times + 1.0;
-            if losses > MOST_LOSSES as f64 {
-                return None;
-            }
+            largest += epsilon * times;
+        }
+        if losses > MOST_LOSSES || largest > LARGEST_LOSS {
+            return None;
         }
         let nothing = Selection::nothing();
         Some(self.responses.iter().fold(nothing, |selection, (epsilon, times)| {

@@ -8,6 +8,9 @@ use organza_ledger::{AccountError, Event};
 /// Integer orders up to this one go by the binomial sum, which is as accurate and faster.
 const LARGEST_BINOMIAL: f64 = 256.0;
 
+/// The largest shift that is integrated; beyond it (noise multipliers below 0.01) panels become many.
+const LARGEST_SHIFT: f64 = 100.0;
+
 /// A selection's dominating pair in finitely many losses, all of them finite.
 ///
 /// It is the law of the loss ln(dP/dQ) under Q: each atom has a Q-mass w and a loss l, the masses
@@ -131,6 +134,10 @@ impl Step {
             return logarithms::one_more(
                 self.discrete_excess(order, direction, |loss| mixture_log_ratio(self.rate, loss)),
             );
+        }
+        if self.shift > LARGEST_SHIFT {
+            // What whoever sees the unit join has, by convexity: no less than the truth.
+            return logarithms::mixed(self.rate, self.unsampled(order, direction));
         }
         let mut excess = Excess::new(order, direction);
         for (log_mass, loss) in &self.selection.atoms {
