@@ -193,12 +193,21 @@ pub struct Noised {
     body: Body,
 }
 
-#[derive(Debug)]
 enum Body {
     /// (first coordinate, start in `values`) of each run, and all values with noise.
     Sparse { runs: Vec<(u64, usize)>, values: Vec<i64> },
     /// (first coordinate, start in `values`) of each touched row, ascending; values without noise.
     Dense { runs: Vec<(u64, usize)>, values: Vec<i64>, coordinates: u64 },
+}
+
+/// Without the values: those of a dense release have no noise yet.
+impl std::fmt::Debug for Body {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Sparse { .. } => "Sparse(..)",
+            Self::Dense { .. } => "Dense(..)",
+        })
+    }
 }
 
 impl Noised {
@@ -329,4 +338,15 @@ impl WithSimd for AddRounded<'_> {
 fn to_floats(values: &[i64], step: f64, floats: &mut Vec<f32>) {
     floats.clear();
     floats.extend(values.iter().map(|value| (*value as f64 * step) as f32));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_does_not_print_what_it_hides() {
+        let body = Body::Dense { runs: vec![(0, 0)], values: vec![123_456_789], coordinates: 1 };
+        assert!(!format!("{body:?}").contains("123456789"));
+    }
 }
