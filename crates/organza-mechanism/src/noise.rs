@@ -12,6 +12,9 @@ use pulp::{Arch, Simd, WithSimd};
 
 /// How many coordinates of a dense release share one substream.
 const BLOCK: u64 = 8_192;
+/// The most coordinates of a dense release: substreams of blocks are numbered in 32 bits, and two
+/// blocks with one number would have the same noise.
+pub(crate) const MOST_DENSE: u64 = BLOCK << 32;
 /// The finest that the grid gets below the sum's grid: 2^-20 of its step.
 const FINEST: i32 = 20;
 /// Integers stay below 2^62, noise of `TAIL` deviations included.
