@@ -75,7 +75,7 @@ fn algorithm_2_is_private() {
     audit("Lyu, Algorithm 2", 2_002, ALGORITHM_2, OPPOSITE).holds(&[pure(EPSILON)], 0.2);
 }
 
-/// Theorem 6 of the paper: queries 0^m 1 and 1^m 0, the event that all of the first m fail and the
+/// The paper's counterexample: queries 0^m 1 and 1^m 0, the event that all of the first m fail and the
 /// value after them is at most 0, hence the threshold as well. Its ratio is e^((m-1) epsilon / 2).
 #[test]
 fn algorithm_3_is_caught() {
