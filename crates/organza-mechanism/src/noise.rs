@@ -12,9 +12,6 @@ use pulp::{Arch, Simd, WithSimd};
 
 /// How many coordinates of a dense release share one substream.
 const BLOCK: u64 = 8_192;
-/// The most coordinates of a dense release: substreams of blocks are numbered in 32 bits, and two
-/// blocks with one number would have the same noise.
-pub(crate) const MOST_DENSE: u64 = BLOCK << 32;
 /// The finest that the grid gets below the sum's grid: 2^-20 of its step.
 const FINEST: i32 = 20;
 /// Integers stay below 2^62, noise of `TAIL` deviations included.
@@ -278,7 +275,7 @@ impl Noised {
                 let length = BLOCK.min(coordinates.saturating_sub(first)) as usize;
                 let mut sums = vec![0; length];
                 overlay(first, &mut sums, runs, values);
-                let mut random = self.source.substream(Purpose::Noise, self.step, block as u32);
+                let mut random = self.source.substream(Purpose::Noise, self.step, block);
                 self.noise.add(&mut sums, &mut random);
                 to_floats(&sums, step, &mut buffer);
                 visit(first, &buffer);
@@ -376,7 +373,7 @@ mod tests {
         let noise = Noise::new(grid, Neighbouring::AddRemove, settings, 1).expect("good settings");
         let values = [0, 1].map(|value| {
             let mut values = vec![value; 100_000];
-            let mut random = RandomSource::from_seed(5).substream(Purpose::Noise, 0, value as u32);
+            let mut random = RandomSource::from_seed(5).substream(Purpose::Noise, 0, value as u64);
             noise.add(&mut values, &mut random);
             values.retain(|value| value.unsigned_abs() as f64 > 2.0 * noise.deviation);
             values

@@ -3,7 +3,6 @@
 use super::{
     PlanError, PlanSettings, SelectionSettings, Sensitivity, count, positive, probability,
 };
-use crate::noise::MOST_DENSE;
 use crate::scores::By;
 use crate::select::{
     Everything, Exponential, LimitedDomain, NoisyMax, Selector, SparseVector, Uniform,
@@ -30,14 +29,7 @@ pub(crate) fn build(
     let shape = &settings.shape;
     let grid = sensitivity.grid;
     Ok(match settings.selection {
-        SelectionSettings::Everything => {
-            if shape.coordinates() > MOST_DENSE {
-                let reason = "noise on every coordinate has at most 2^45 of them to itself";
-                let remedy = "select coordinates or rows, or make the model narrower";
-                return Err(PlanError::new("shape", shape.coordinates(), reason, remedy));
-            }
-            Box::new(Everything)
-        }
+        SelectionSettings::Everything => Box::new(Everything),
         SelectionSettings::Exponential { by, draws, epsilon, cap } => {
             let draws = draws_of(draws, by, shape)?;
             positive("selection epsilon", epsilon)?;
@@ -144,28 +136,4 @@ fn draws_of(draws: u64, by: By, shape: &Shape) -> Result<u64, PlanError> {
 
 fn check_cap(cap: Option<f64>) -> Result<(), PlanError> {
     cap.map_or(Ok(()), |cap| positive("cap", cap).map(drop))
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::{NoiseSettings, Plan, PlanSettings, SelectionSettings, Shape};
-    use organza_ledger::Neighbouring;
-
-    #[test]
-    fn a_dense_release_is_no_wider_than_its_substreams_reach() {
-        let plan = |rows, dimensions| {
-            Plan::new(PlanSettings {
-                shape: Shape::table(rows, dimensions).expect("a good shape"),
-                neighbouring: Neighbouring::AddRemove,
-                rate: 0.5,
-                expected_batch: 1.0,
-                clip: 1.0,
-                selection: SelectionSettings::Everything,
-                noise: NoiseSettings::Gaussian { multiplier: 1.0, second_clip: None },
-            })
-        };
-        assert!(plan(1 << 32, 1 << 13).is_ok());
-        let error = plan(1 << 31, (1 << 14) + 1).expect_err("two blocks would share their noise");
-        assert_eq!(error.setting, "shape");
-    }
 }
