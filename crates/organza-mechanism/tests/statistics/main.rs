@@ -4,9 +4,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 #![allow(unreachable_pub, reason = "a test crate has no outside")]
 
+mod naive;
 mod normals;
 mod sampler_checks;
 mod sampler_twins;
 mod samplers;
+mod selectors;
+mod selectors_wide;
 mod subsets;
 mod support;
