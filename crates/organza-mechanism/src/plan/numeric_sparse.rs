@@ -55,7 +55,7 @@ impl NumericSparse {
         coordinates: u64,
         failure: f64,
     ) -> Result<f64, PlanError> {
-        let hits = self.hits as f64;
+        let hits = positive("hits", self.hits as f64)?;
         let sensitivity = positive("sensitivity", sensitivity)?;
         let failure = probability("failure", failure)?;
         let coordinates = positive("coordinates", coordinates as f64)?;
