@@ -12,6 +12,8 @@ use pulp::{Arch, Simd, WithSimd};
 
 /// How many coordinates of a dense release share one substream.
 const BLOCK: u64 = 8_192;
+/// The widest dense release: substreams are numbered by 32 bits, and none may serve two blocks.
+pub(crate) const WIDEST_DENSE: u64 = BLOCK << 32;
 /// The finest that the grid gets below the sum's grid: 2^-20 of its step.
 const FINEST: i32 = 20;
 /// Integers stay below 2^62, noise of `TAIL` deviations included.
@@ -231,8 +233,12 @@ impl Noised {
     }
 
     /// Calls `visit` with the first coordinate and the averaged, noised values of each run of block
-    /// `block`. Blocks are independent, so they may be visited on different threads.
+    /// `block`, and not at all beyond the last. Blocks are independent, so they may be visited on
+    /// different threads.
     pub fn block(&self, block: u64, mut visit: impl FnMut(u64, &[f32])) {
+        if block >= self.blocks() {
+            return;
+        }
         let mut buffer = Vec::new();
         let step = self.noise.released_step();
         match &self.body {

@@ -3,6 +3,7 @@
 use super::{
     PlanError, PlanSettings, SelectionSettings, Sensitivity, count, positive, probability,
 };
+use crate::noise::WIDEST_DENSE;
 use crate::scores::By;
 use crate::select::{
     Everything, Exponential, LimitedDomain, NoisyMax, Selector, SparseVector, Uniform,
@@ -29,6 +30,14 @@ pub(crate) fn build(
     let shape = &settings.shape;
     let grid = sensitivity.grid;
     Ok(match settings.selection {
+        SelectionSettings::Everything if shape.coordinates() > WIDEST_DENSE => {
+            return Err(PlanError::new(
+                "shape",
+                format!("{} coordinates", shape.coordinates()),
+                "dense noise has no more than 2^45 independent values a step",
+                "use a selection, or a narrower model",
+            ));
+        }
         SelectionSettings::Everything => Box::new(Everything),
         SelectionSettings::Exponential { by, draws, epsilon, cap } => {
             let draws = draws_of(draws, by, shape)?;
