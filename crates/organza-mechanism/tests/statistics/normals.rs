@@ -224,7 +224,7 @@ fn substreams_are_independent_and_reuse_is_caught() {
     };
     let undone = |step: u64, shard: u32| {
         let values = shifted(step, shard);
-        if step % 2 == 0 { values[BLOCK..].to_vec() } else { values }
+        if step.is_multiple_of(2) { values[BLOCK..].to_vec() } else { values }
     };
     assert!(substream_check(undone) < FALSE_ALARM);
 }

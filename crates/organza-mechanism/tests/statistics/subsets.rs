@@ -57,7 +57,7 @@ fn wide_poisson_check(
         for member in &subset {
             members[*member as usize] += 1;
         }
-        let adjoin = |pair: &&[u64]| pair[0] % 2 == 0 && pair[1] == pair[0] + 1;
+        let adjoin = |pair: &&[u64]| pair[0].is_multiple_of(2) && pair[1] == pair[0] + 1;
         neighbours += subset.windows(2).filter(adjoin).count() as u64;
     }
     let pairs = DRAWS * 2_500;
@@ -156,7 +156,7 @@ fn uniform_subsets_of_a_wide_universe() {
         let members = uniform_subset(1 << 60, 20, &mut random);
         assert!(members.len() == 20 && members.is_sorted_by(|one, other| one < other));
         for member in members {
-            places[(u128::from(member) * 1_000 >> 60) as usize] += 1;
+            places[((u128::from(member) * 1_000) >> 60) as usize] += 1;
         }
     }
     let p_value = chi_squared(&places, &[1e-3; 1_000]);
