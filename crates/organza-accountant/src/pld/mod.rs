@@ -1,5 +1,6 @@
 //! Privacy loss distributions: exact up to pessimistic rounding on a grid.
 
+pub mod joint;
 mod pair;
 
 pub use pair::Pair;
