@@ -6,6 +6,9 @@ use crate::pld::Pair;
 /// differences, which is of the order of 1e-16 over the step.
 const UP: f64 = 1.0 + 1e-9;
 
+/// Losses below minus this have P-masses too small for a float.
+const DEEPEST: f64 = 600.0;
+
 /// Upper bounds of H at e^(j `step`), j = 0, 1, .., of mechanisms whose class is closed under a
 /// swap of the neighbours, so that H(1/a) = 1 - 1/a + H(a)/a bounds it below 1.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,16 +92,22 @@ impl Curve {
             .map(|index| (slope(index) / ahead - slope(index - 1) / behind).max(0.0))
             .collect();
         let infinite = values[top];
-        let lower: Vec<f64> = upper
-            .iter()
-            .enumerate()
-            .map(|(index, mass)| mass * libm::exp(-step * (index + 1) as f64))
-            .rev()
-            .collect();
+        let (mut lower, mut only_without) = (Vec::with_capacity(top), infinite);
+        for (index, mass) in upper.iter().enumerate() {
+            let loss = step * (index + 1) as f64;
+            // By symmetry Q has this mass at -loss. Further down P's would be no float, and all of
+            // it goes to where P has none.
+            if loss > DEEPEST {
+                only_without += mass;
+            } else {
+                lower.push(mass * libm::exp(-loss));
+            }
+        }
+        let lowest = -(lower.len() as i64);
         let middle = 1.0 - infinite - upper.iter().sum::<f64>() - lower.iter().sum::<f64>();
-        let masses =
-            lower.into_iter().chain(std::iter::once(middle.max(0.0))).chain(upper).collect();
-        Pair { step, lowest: -(top as i64), masses, infinite, only_without: infinite }
+        lower.reverse();
+        let masses = lower.into_iter().chain([middle.max(0.0)]).chain(upper).collect();
+        Pair { step, lowest, masses, infinite, only_without }
     }
 }
 

@@ -5,6 +5,8 @@
 //! are many candidates, it cannot, and noise added to *only the selected* coordinates sees little of
 //! the record. `docs/concepts/joint-account.md` states the conditions and proves what is used here.
 
+#[cfg(test)]
+mod check;
 mod curve;
 mod draw;
 mod facts;
@@ -19,6 +21,9 @@ use self::curve::Curve;
 use self::facts::{Facts, check};
 use super::Pair;
 use crate::normal;
+
+/// Profiles are followed until they fall below this.
+const TAIL: f64 = 1e-26;
 
 /// A question that the joint account cannot answer.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -91,7 +96,7 @@ impl CappedSelection {
         let shift = 1.0 / noise_multiplier;
         check("noise_multiplier", noise_multiplier, shift.is_finite())?;
         let selection = self.pair();
-        Ok(step::curve(&self.facts, &selection, shift).convex().pair())
+        Ok(step::curve(&self.facts, &selection, shift).pair())
     }
 }
 
@@ -101,12 +106,16 @@ fn selected(facts: &Facts) -> Pair {
     if facts.draws == 0 || top <= 0.0 {
         return Pair::identity(1.0);
     }
-    let step = (0.25 * facts.variance.sqrt()).clamp(top / 480.0, top / 4.0);
-    let folded = fold::fold(&draw::curve(facts, step).pair(), facts.draws);
+    let step = (0.25 * facts.variance.sqrt()).clamp(top / 480.0, top / 64.0);
+    let mut folded = fold::fold(&draw::curve(facts, step).pair(), facts.draws, TAIL);
     // The relative error of a product of n masses doubles with each squaring and adds n roundings.
     let up = 1.0 + 3e-13 * facts.draws as f64;
-    let count = (folded.lowest + folded.masses.len() as i64).max(2) as usize;
-    Curve::tabulate(folded.step, count, |log| up * folded.delta(log)).convex().pair()
+    let points = |pair: &Pair| (pair.lowest + pair.masses.len() as i64).max(2) as usize;
+    while points(&folded) > 2048 {
+        folded = fold::coarser(&folded);
+    }
+    let count = points(&folded);
+    Curve::tabulate(folded.step, count, |log| up * folded.delta(log)).pair()
 }
 
 /// A pair that dominates a uniform mask, drawn independently of the data and published, with
@@ -126,11 +135,11 @@ pub fn uniform_mask(share: f64, noise_multiplier: f64) -> Result<Pair, JointErro
     check("noise_multiplier", noise_multiplier, noise_multiplier > 0.0)?;
     let shift = 1.0 / noise_multiplier;
     check("noise_multiplier", noise_multiplier, shift.is_finite())?;
-    let top = 0.5 * shift * shift + normal::exceeded_with(1e-26) * shift;
+    let top = 0.5 * shift * shift + normal::exceeded_with(TAIL) * shift;
     if share == 0.0 {
         return Ok(Pair::identity(top / 1024.0));
     }
     let step = (shift / 160.0).min(share.sqrt() * shift / 8.0).max(top / 4096.0);
     let count = (top / step).ceil() as usize;
-    Ok(Curve::tabulate(step, count, |log| noise::envelope(log, shift, share)).convex().pair())
+    Ok(Curve::tabulate(step, count, |log| noise::envelope(log, shift, share)).pair())
 }

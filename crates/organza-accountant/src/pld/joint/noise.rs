@@ -10,8 +10,8 @@ use crate::normal;
 /// Covers the round-off of an exponential of a square of moderate size.
 const UP: f64 = 1.0 + 1e-11;
 
-/// What stands for a probability too small for a float.
-const LEAST: f64 = 1e-300;
+/// What stands for anything smaller, so that products stay normal numbers.
+const LEAST: f64 = 1e-250;
 
 /// An upper bound of V, the hockey stick of N(`shift`, 1) over N(0, 1) at e^`log`, above it by no
 /// more than its round-off.

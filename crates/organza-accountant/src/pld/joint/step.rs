@@ -3,12 +3,9 @@
 use super::curve::Curve;
 use super::facts::Facts;
 use super::hits::Hits;
-use super::noise;
+use super::{TAIL, noise};
 use crate::normal;
 use crate::pld::Pair;
-
-/// Profiles are followed until they fall below this.
-const TAIL: f64 = 1e-26;
 
 /// How finely a step is tabulated at the most.
 const MOST: f64 = 4096.0;
@@ -30,11 +27,10 @@ pub(super) fn curve(facts: &Facts, selection: &Pair, shift: f64) -> Curve {
     let typical = facts.hits.sqrt().min(1.0);
     let wanted = (shift / 160.0).min(typical * shift / 8.0).max(top / MOST);
     let selection = match_grid(selection, wanted);
-    let doublings = libm::floor(libm::log2(wanted / selection.step)).max(0.0);
-    let table = Table::new(&selection, libm::exp2(doublings) as usize, top);
+    let table = Table::new(&selection, wanted, top);
 
     let whole = table.expectation(|log| noise::curve(log, shift), |_| Some(0.0));
-    let mut best = Curve { step: table.step(), values: whole.unwrap_or_default() };
+    let mut best = Curve { step: table.step, values: whole.unwrap_or_default() };
     // Below this the round-off of V would swamp what a smaller s gains.
     let smallest = 1e-5 / shift;
     let hits = Hits::new(shift, 0.02 * shift * (SHARES[0] * typical).max(smallest).min(1.0), reach);
@@ -45,12 +41,12 @@ pub(super) fn curve(facts: &Facts, selection: &Pair, shift: f64) -> Curve {
         let values = table.expectation(
             |log| noise::curve(log, shift * share),
             |sums| {
-                let first = table.first() - facts.largest_loss();
-                hits.add(share, facts.hits, first, selection.step, sums)
+                let first = table.first - facts.largest_loss();
+                hits.add(share, facts.hits, first, table.fine, sums)
             },
         );
         if let Some(values) = values {
-            best = best.min(&Curve { step: table.step(), values });
+            best = best.min(&Curve { step: table.step, values });
         }
     }
     let end = best.values.iter().position(|value| *value < TAIL);
@@ -58,7 +54,7 @@ pub(super) fn curve(facts: &Facts, selection: &Pair, shift: f64) -> Curve {
     best
 }
 
-/// `selection` on a grid no finer than a quarter of `wanted`.
+/// `selection` on a grid no finer than an eighth of `wanted`.
 fn match_grid(selection: &Pair, wanted: f64) -> Pair {
     let mut pair = selection.clone();
     while pair.step < 0.125 * wanted {
@@ -68,27 +64,34 @@ fn match_grid(selection: &Pair, wanted: f64) -> Pair {
 }
 
 /// Where a function of the threshold has to be known so that its mean over a selection pair can be
-/// taken at every `stride`-th multiple of the pair's step, from threshold 1 on.
+/// taken at multiples of a step close to the wanted one, from threshold 1 on.
 struct Table<'a> {
     selection: &'a Pair,
-    stride: usize,
+    /// The distance between the logarithms of two thresholds.
+    step: f64,
+    /// The finer of that and the selection's own step; the coarser is it times a power of two.
+    fine: f64,
+    /// How many fine steps lie between two thresholds, and between two losses of the selection.
+    strides: (usize, usize),
+    /// The logarithm of the lowest threshold that is looked up.
+    first: f64,
+    /// The number of thresholds.
     count: usize,
 }
 
 impl<'a> Table<'a> {
-    fn new(selection: &'a Pair, stride: usize, top: f64) -> Self {
-        let count = (top / (selection.step * stride as f64)).ceil() as usize + 1;
-        Self { selection, stride, count }
-    }
-
-    /// The distance between the logarithms of two thresholds.
-    fn step(&self) -> f64 {
-        self.selection.step * self.stride as f64
-    }
-
-    /// The logarithm of the lowest threshold that is looked up.
-    fn first(&self) -> f64 {
-        -self.selection.loss(self.selection.masses.len() - 1)
+    fn new(selection: &'a Pair, wanted: f64, top: f64) -> Self {
+        let doublings = libm::floor(libm::log2(wanted / selection.step));
+        let step = selection.step * libm::exp2(doublings);
+        let strides = (libm::exp2(doublings.max(0.0)), libm::exp2((-doublings).max(0.0)));
+        Self {
+            selection,
+            step,
+            fine: step.min(selection.step),
+            strides: (strides.0 as usize, strides.1 as usize),
+            first: -selection.loss(selection.masses.len() - 1),
+            count: (top / step).ceil() as usize + 1,
+        }
     }
 
     /// E_P\[G(a/r)\] at each threshold a, G = `base` + `rest`; `rest` adds its values in place and
@@ -98,22 +101,19 @@ impl<'a> Table<'a> {
         base: impl Fn(f64) -> f64,
         rest: impl FnOnce(&mut [f64]) -> Option<f64>,
     ) -> Option<Vec<f64>> {
-        let width = self.selection.masses.len();
-        let (first, step) = (self.first(), self.selection.step);
-        let mut values: Vec<f64> = (0..width + self.count * self.stride)
-            .map(|index| base(first + index as f64 * step))
+        let (between, apart) = self.strides;
+        let highest = self.selection.masses.len() - 1;
+        let mut values: Vec<f64> = (0..=highest * apart + self.count * between)
+            .map(|index| base(self.first + index as f64 * self.fine))
             .collect();
         let at_zero = 1.0 + rest(&mut values)?;
-        let charged = self.selection.infinite * at_zero;
-        let means = (0..=self.count).map(|index| {
-            let window = &values[index * self.stride..][..width];
-            let mean: f64 = window
-                .iter()
-                .zip(self.selection.masses.iter().rev())
-                .map(|(value, mass)| value * mass)
-                .sum();
-            (mean + charged).min(1.0)
-        });
-        Some(means.collect())
+        let mut means = vec![self.selection.infinite * at_zero; self.count];
+        for (index, mass) in self.selection.masses.iter().enumerate() {
+            // The highest loss looks at the lowest threshold.
+            let seen = values[(highest - index) * apart..].iter().step_by(between);
+            means.iter_mut().zip(seen).for_each(|(mean, value)| *mean += mass * value);
+        }
+        means.iter_mut().for_each(|mean| *mean = mean.min(1.0));
+        Some(means)
     }
 }
