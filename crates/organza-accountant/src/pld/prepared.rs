@@ -82,6 +82,11 @@ impl Prepared {
         Ok(prepared)
     }
 
+    /// A mechanism of which the pair is known, on its own grid.
+    pub(super) fn on_grid(pair: Pair, tail: f64) -> Self {
+        Self { shift_square: 0.0, on_grids: vec![pair], smooth: Vec::new(), tail }
+    }
+
     /// A grid that is coarse and cheap, yet shows the shape of the loss.
     pub(super) fn coarse_step(&self) -> f64 {
         self.fitting(self.detail())
@@ -129,8 +134,7 @@ impl Prepared {
                 Smooth::Laplace(multiplier) => {
                     let most = 2.0 * *times as f64 / multiplier;
                     let squares = *times as f64 / (multiplier * multiplier);
-                    let likely =
-                        2.0 * (squares + 2.0 * (-squares * libm::log(self.tail)).sqrt());
+                    let likely = 2.0 * (squares + 2.0 * (-squares * libm::log(self.tail)).sqrt());
                     most.min(likely)
                 }
                 Smooth::Cluster(_, inner) | Smooth::Sampled(_, inner) | Smooth::Masked(inner) => {

@@ -104,8 +104,7 @@ impl Run {
             }
             return (high, 0.0);
         }
-        let theta =
-            bisect_tilt(|theta| saddle(&self.cumulants(theta), theta) <= libm::log(delta));
+        let theta = bisect_tilt(|theta| saddle(&self.cumulants(theta), theta) <= libm::log(delta));
         (self.cumulants(theta).mean.max(0.0), theta)
     }
 

@@ -3,24 +3,29 @@
 //! Both act before sampling and are pairs on a grid of their own.
 
 use super::plan::{Batch, CappedSelection};
-use super::{Pair, bounded_range, gaussian, prepared::Prepared};
+use super::{Pair, joint, prepared::Prepared};
 use organza_ledger::AccountError;
 
 /// A pair that dominates exponential selection with capped scores, jointly with the noise on just
 /// the selected coordinates where there is some.
-///
-/// By bounded range alone: sound whatever the cap, and the Gaussian is charged in full.
 pub(super) fn capped(selection: &CappedSelection, tail: f64) -> Result<Pair, AccountError> {
-    let draws = bounded_range::pair(selection.epsilon, selection.draws, tail);
-    Ok(match selection.noise_multiplier {
-        None => draws,
-        Some(multiplier) => draws.convolve(&gaussian::pair(multiplier, draws.step, tail)),
-    })
+    let CappedSelection { epsilon, draws, candidates, cap, l2, noise_multiplier } = *selection;
+    let known = joint::CappedSelection::new(epsilon, draws, candidates, cap, l2)?;
+    match noise_multiplier {
+        None => Ok(known.pair(tail)),
+        Some(multiplier) => known.with_noise(multiplier, tail),
+    }
 }
 
 /// A pair that dominates `batch` behind a uniform mask that lets `share` of the coordinates through.
 ///
-/// The mask does not depend on the data, so what is behind it costs at most what it costs without.
-pub(super) fn masked(_share: f64, batch: &Batch, tail: f64) -> Result<Prepared, AccountError> {
-    Prepared::new(batch, tail)
+/// Gaussians on the masked coordinates see a random part of the record. For anything else no more is
+/// used than that the mask does not depend on the data, so what is behind it costs at most what it
+/// costs without.
+pub(super) fn masked(share: f64, batch: &Batch, tail: f64) -> Result<Prepared, AccountError> {
+    if !batch.parts.is_empty() || batch.shift_square <= 0.0 {
+        return Prepared::new(batch, tail);
+    }
+    let pair = joint::uniform_mask(share, batch.shift_square.sqrt().recip(), tail)?;
+    Ok(Prepared::on_grid(pair, tail))
 }

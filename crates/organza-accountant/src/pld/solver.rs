@@ -230,7 +230,11 @@ fn single_epsilon(run: &Run, delta: f64) -> f64 {
     let (mut low, mut high) = (0.0, run.largest().max(0.0));
     for _ in 0..100 {
         let middle = 0.5 * (low + high);
-        if single_delta(run, middle) > delta { low = middle } else { high = middle }
+        if single_delta(run, middle) > delta {
+            low = middle
+        } else {
+            high = middle
+        }
         if high - low <= 1e-14 * high {
             break;
         }

@@ -56,13 +56,7 @@ impl Window {
         let allowed = precision * epsilon.max(0.05 * spread);
         let step = choose_step(run, theta, length, allowed);
         let cells = transform_length((length / step).ceil() as usize + 8);
-        Self {
-            theta,
-            upper_theta,
-            step,
-            first: (lower / step).floor() as i64 - 2,
-            cells,
-        }
+        Self { theta, upper_theta, step, first: (lower / step).floor() as i64 - 2, cells }
     }
 
     /// The distance between its ends.

@@ -1,10 +1,10 @@
 //! A symmetric profile as upper bounds at thresholds e^(j step), and the pair that has its chords.
 
-use crate::pld::Pair;
+use crate::pld::{Pair, grid};
 
-/// Curves are raised by this factor before they become masses: it covers the round-off of second
-/// differences, which is of the order of 1e-16 over the step.
-const UP: f64 = 1.0 + 1e-9;
+/// Curves are raised by this factor before they become masses, for the round-off of the few
+/// thousand additions behind each value.
+const UP: f64 = 1.0 + 1e-11;
 
 /// Losses below minus this have P-masses too small for a float.
 const DEEPEST: f64 = 600.0;
@@ -26,11 +26,41 @@ impl Curve {
         }
     }
 
-    /// The smaller of two bounds; past its last point a curve keeps its last value.
+    /// The profile of `pair`, as sums of positive terms: exact at its points.
+    pub(super) fn of(pair: &Pair) -> Self {
+        let highest = pair.lowest + pair.masses.len() as i64 - 1;
+        let mut values = vec![pair.infinite; highest.max(1) as usize + 1];
+        let (shrink, lost) = (libm::exp(-pair.step), -libm::expm1(-pair.step));
+        let mut above = 0.0;
+        for index in (0..values.len() - 1).rev() {
+            let place = index as i64 + 1 - pair.lowest;
+            let mass = usize::try_from(place).ok().and_then(|place| pair.masses.get(place));
+            above += mass.copied().unwrap_or(0.0);
+            values[index] = values[index + 1] + lost * above;
+            above *= shrink;
+        }
+        Self { step: pair.step, values }
+    }
+
+    /// The chord at e^`log`; past its last point a curve keeps its last value.
+    pub(super) fn at(&self, log: f64) -> f64 {
+        let place = log / self.step;
+        let index = place.floor() as usize;
+        let Some(next) = self.values.get(index + 1) else {
+            return self.values[self.values.len() - 1];
+        };
+        let share = libm::expm1((place - index as f64) * self.step) / libm::expm1(self.step);
+        if share > 0.0 {
+            self.values[index] * (1.0 - share) + next * share
+        } else {
+            self.values[index]
+        }
+    }
+
+    /// The smaller of two bounds.
     pub(super) fn min(mut self, other: &Self) -> Self {
-        let last = other.values.len() - 1;
         for (index, value) in self.values.iter_mut().enumerate() {
-            *value = value.min(other.values[index.min(last)]);
+            *value = value.min(other.at(index as f64 * self.step));
         }
         self
     }
@@ -78,36 +108,21 @@ impl Curve {
         self
     }
 
-    /// The pair whose profile is the chords of this convex curve: masses are second differences,
-    /// the value at the last point is the infinite mass.
+    /// The pair whose profile is the chords of this curve, made convex first.
     pub(super) fn pair(mut self) -> Pair {
         self.values.iter_mut().for_each(|value| *value = (*value * UP).min(1.0));
         let curve = self.convex();
-        let (step, values) = (curve.step, &curve.values);
-        let top = values.len() - 1;
-        let slope =
-            |index: usize| if index < top { values[index + 1] - values[index] } else { 0.0 };
-        let (ahead, behind) = (libm::expm1(step), -libm::expm1(-step));
-        let upper: Vec<f64> = (1..=top)
-            .map(|index| (slope(index) / ahead - slope(index - 1) / behind).max(0.0))
-            .collect();
-        let infinite = values[top];
-        let (mut lower, mut only_without) = (Vec::with_capacity(top), infinite);
-        for (index, mass) in upper.iter().enumerate() {
-            let loss = step * (index + 1) as f64;
-            // By symmetry Q has this mass at -loss. Further down P's would be no float, and all of
-            // it goes to where P has none.
-            if loss > DEEPEST {
-                only_without += mass;
-            } else {
-                lower.push(mass * libm::exp(-loss));
-            }
+        let mut pair = grid::symmetric_from_curve(curve.step, &curve.values);
+        // Further down P's masses are no floats. By symmetry Q has there what P has at the mirrored
+        // losses: all of it goes to where P has none.
+        let depth = (DEEPEST / curve.step) as i64;
+        if -pair.lowest > depth {
+            let mirrored = (depth - pair.lowest + 1) as usize;
+            pair.only_without += pair.masses[mirrored..].iter().sum::<f64>();
+            pair.masses.drain(..(-depth - pair.lowest) as usize);
+            pair.lowest = -depth;
         }
-        let lowest = -(lower.len() as i64);
-        let middle = 1.0 - infinite - upper.iter().sum::<f64>() - lower.iter().sum::<f64>();
-        lower.reverse();
-        let masses = lower.into_iter().chain([middle.max(0.0)]).chain(upper).collect();
-        Pair { step, lowest, masses, infinite, only_without }
+        pair
     }
 }
 
@@ -122,7 +137,8 @@ mod tests {
         let pair = curve.clone().pair();
         for (index, value) in curve.values.iter().enumerate() {
             let delta = pair.delta(0.05 * index as f64);
-            assert!(delta >= value * (1.0 - 1e-10) && delta <= value * (1.0 + 1e-7) + 1e-25);
+            assert!((curve.at(0.05 * index as f64) / value - 1.0).abs() < 1e-9);
+            assert!(delta >= value * (1.0 - 1e-13) && delta <= value * (1.0 + 1e-7) + 1e-25);
         }
         let without: f64 =
             (0..pair.masses.len()).map(|i| pair.masses[i] * (-pair.loss(i)).exp()).sum();
@@ -130,6 +146,23 @@ mod tests {
         assert!((without + pair.only_without - 1.0).abs() < 1e-9);
         // Below 1 the profile is the mirror image.
         assert!((pair.delta(-0.7) - hockey_stick((-0.7f64).exp(), 1.0)).abs() < 1e-3);
+    }
+
+    #[test]
+    fn the_profile_of_a_pair_is_exact_between_points_too() {
+        let pair = Curve::tabulate(0.1, 90, |log| hockey_stick(log.exp(), 1.0)).pair();
+        let curve = Curve::of(&pair);
+        for log in [0.0, 0.03, 0.1, 0.77, 3.0, 8.96, 9.5] {
+            let (value, delta) = (curve.at(log), pair.delta(log));
+            assert!((value - delta).abs() <= 1e-12 * delta + 1e-30, "{log} {value} {delta}");
+        }
+    }
+
+    #[test]
+    fn losses_beyond_all_floats_keep_their_mass() {
+        let pair = Curve::tabulate(10.0, 120, |log| if log < 1000.0 { 1.0 } else { 0.2 }).pair();
+        let (with, without) = pair.totals();
+        assert!((with - 1.0).abs() < 1e-9 && (without - 1.0).abs() < 1e-9, "{with} {without}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What one record can do to one draw: the numbers every bound of the joint account is made of.
 
-use super::JointError;
+use organza_ledger::AccountError;
 
 /// Each number is rounded up by this factor, far beyond the error of the few operations behind it.
 const UP: f64 = 1.0 + 1e-13;
@@ -38,12 +38,14 @@ impl Facts {
         candidates: u64,
         cap: f64,
         l2: f64,
-    ) -> Result<Self, JointError> {
+    ) -> Result<Self, AccountError> {
         check("epsilon", range, range >= 0.0)?;
         check("cap", cap, cap > 0.0)?;
         check("l2", l2, l2 > 0.0)?;
         if draws > candidates {
-            return Err(JointError::TooManyDraws { draws, candidates });
+            return Err(AccountError::OutOfRange(format!(
+                "{draws} draws without replacement from {candidates} candidates"
+            )));
         }
         // weight = range / min(2 cap, sqrt2 l2), kept as ratios so that nothing overflows early.
         let sqrt2 = std::f64::consts::SQRT_2;
@@ -79,8 +81,11 @@ impl Facts {
 }
 
 /// Refuses a number that is not finite or fails its condition.
-pub(super) fn check(field: &'static str, value: f64, holds: bool) -> Result<(), JointError> {
-    if value.is_finite() && holds { Ok(()) } else { Err(JointError::Unusable { field, value }) }
+pub(super) fn check(field: &'static str, value: f64, holds: bool) -> Result<(), AccountError> {
+    if value.is_finite() && holds {
+        return Ok(());
+    }
+    Err(AccountError::OutOfRange(format!("`{field}` of a selection or mask is {value}")))
 }
 
 #[cfg(test)]

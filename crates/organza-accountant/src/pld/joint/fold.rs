@@ -2,15 +2,13 @@
 
 use crate::pld::Pair;
 
-/// The most losses a pair keeps before its grid is coarsened: enough for 40 a standard deviation.
-const MOST: usize = 1024;
-
-/// The losses and P-masses of `times` copies of `pair`, on a grid of its step times a power of two.
+/// The losses and P-masses of `times` copies of `pair`, on a grid of its step times a power of two:
+/// where more than `most` losses remain, the grid is coarsened.
 ///
 /// Only the P-masses are kept up: mass of up to `tail` in all is moved to higher losses at either
 /// end, so [`Pair::delta`] bounds that of the product from threshold 1 on, and the pair of the
 /// product is the symmetric one with that curve.
-pub(super) fn fold(pair: &Pair, times: u64, tail: f64) -> Pair {
+pub(super) fn fold(pair: &Pair, times: u64, tail: f64, most: usize) -> Pair {
     // A mass cut from a factor is cut from every later product with it.
     let cut = tail / (2.0 * times.max(1) as f64);
     let mut product = Pair::identity(pair.step);
@@ -18,17 +16,17 @@ pub(super) fn fold(pair: &Pair, times: u64, tail: f64) -> Pair {
     let mut left = times;
     while left > 0 {
         if left & 1 == 1 {
-            product = times_once(product, &power, cut);
+            product = times_once(product, &power, cut, most);
         }
         left >>= 1;
         if left > 0 {
-            power = times_once(power.clone(), &power, cut);
+            power = times_once(power.clone(), &power, cut, most);
         }
     }
     product
 }
 
-fn times_once(mut left: Pair, right: &Pair, cut: f64) -> Pair {
+fn times_once(mut left: Pair, right: &Pair, cut: f64, most: usize) -> Pair {
     let mut right = right.clone();
     while left.step < 0.75 * right.step {
         left = coarser(&left);
@@ -36,24 +34,11 @@ fn times_once(mut left: Pair, right: &Pair, cut: f64) -> Pair {
     while right.step < 0.75 * left.step {
         right = coarser(&right);
     }
-    let mut product = trimmed(convolve(&left, &right), cut);
-    while product.masses.len() > MOST {
+    let mut product = trimmed(left.convolve(&right), cut);
+    while product.masses.len() > most {
         product = coarser(&product);
     }
     product
-}
-
-/// The product of two pairs on one grid: losses add.
-fn convolve(left: &Pair, right: &Pair) -> Pair {
-    let mut masses = vec![0.0; left.masses.len() + right.masses.len() - 1];
-    for (offset, mass) in left.masses.iter().enumerate().filter(|(_, mass)| **mass > 0.0) {
-        for (sum, other) in masses[offset..].iter_mut().zip(&right.masses) {
-            *sum += mass * other;
-        }
-    }
-    let infinite = left.infinite + right.infinite - left.infinite * right.infinite;
-    let lowest = left.lowest + right.lowest;
-    Pair { step: left.step, lowest, masses, infinite, only_without: infinite }
 }
 
 /// The pair on a grid twice as coarse: a loss between two points is split so that both its P-mass
@@ -111,9 +96,9 @@ mod tests {
         let pair = response(7, 0.01);
         let mut plain = Pair::identity(0.01);
         for _ in 0..300 {
-            plain = convolve(&plain, &pair);
+            plain = plain.convolve(&pair);
         }
-        let folded = fold(&pair, 300, 1e-25);
+        let folded = fold(&pair, 300, 1e-25, 1024);
         assert!(folded.step > pair.step);
         for epsilon in [0.0, 0.5, 2.0, 5.0, 8.0] {
             let (exact, claimed) = (plain.delta(epsilon), folded.delta(epsilon));
@@ -125,10 +110,10 @@ mod tests {
     fn mass_is_kept_and_losses_stay_few() {
         for times in [0, 1, 2, 5, 1000, 1_000_000] {
             for width in [3, 300] {
-                let folded = fold(&response(width, 0.01), times, 1e-25);
+                let folded = fold(&response(width, 0.01), times, 1e-25, 1024);
                 let with: f64 = folded.masses.iter().sum::<f64>() + folded.infinite;
                 assert!((with - 1.0).abs() < 1e-9, "{with}");
-                assert!(folded.infinite <= 1e-25 && folded.masses.len() <= MOST);
+                assert!(folded.infinite <= 1e-25 && folded.masses.len() <= 1024);
             }
         }
     }

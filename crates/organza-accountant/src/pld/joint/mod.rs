@@ -13,38 +13,18 @@ mod facts;
 mod fold;
 mod hits;
 mod noise;
+mod per_draw;
 mod step;
 
-use thiserror::Error;
+use organza_ledger::AccountError;
 
 use self::curve::Curve;
 use self::facts::{Facts, check};
-use super::Pair;
+use super::{Pair, bounded_range};
 use crate::normal;
 
-/// Profiles are followed until they fall below this.
-const TAIL: f64 = 1e-26;
-
-/// A question that the joint account cannot answer.
-#[derive(Clone, Debug, PartialEq, Error)]
-pub enum JointError {
-    /// A parameter is out of range.
-    #[error("joint account: `{field}` is {value}, which is out of range")]
-    Unusable {
-        /// The parameter.
-        field: &'static str,
-        /// Its value.
-        value: f64,
-    },
-    /// There are not enough candidates to draw from.
-    #[error("joint account: {draws} draws without replacement from {candidates} candidates")]
-    TooManyDraws {
-        /// The number of draws.
-        draws: u64,
-        /// The number of candidates.
-        candidates: u64,
-    },
-}
+/// The largest shift that is priced: beyond it losses are too large to tabulate, and to be of use.
+const WIDEST: f64 = 1e4;
 
 /// Draws without replacement, each proportional to exp(weight x score) over what is left, with
 /// scores in \[0, cap\] that are 1-Lipschitz, coordinate by coordinate (or row by row), in one vector
@@ -66,18 +46,19 @@ impl CappedSelection {
         candidates: u64,
         cap: f64,
         l2: f64,
-    ) -> Result<Self, JointError> {
+    ) -> Result<Self, AccountError> {
         Ok(Self { facts: Facts::new(epsilon, draws, candidates, cap, l2)? })
     }
 
-    /// A pair that dominates the published draws.
+    /// A pair that dominates the published draws; up to `tail` of its mass may be infinite for
+    /// want of a longer grid.
     ///
     /// # Privacy
     /// Each draw, whatever was drawn before, has a profile below the convex hull of three bounds
     /// (variance, rarity, bounded range); the product of pairs with that profile dominates the
-    /// adaptive sequence. The class of neighbours is closed under swapping, so the pair is symmetric.
-    pub fn pair(&self) -> Pair {
-        selected(&self.facts)
+    /// adaptive sequence, and so does the optimal adaptive curve of bounded range. The class of neighbours is closed under swapping, so the pair is symmetric.
+    pub fn pair(&self, tail: f64) -> Pair {
+        selected(&self.facts, tail)
     }
 
     /// A pair that dominates the draws together with Gaussian noise on *just the selected*
@@ -91,31 +72,42 @@ impl CappedSelection {
     ///
     /// # Errors
     /// If the noise multiplier is not positive and finite.
-    pub fn with_noise(&self, noise_multiplier: f64) -> Result<Pair, JointError> {
-        check("noise_multiplier", noise_multiplier, noise_multiplier > 0.0)?;
-        let shift = 1.0 / noise_multiplier;
-        check("noise_multiplier", noise_multiplier, shift.is_finite())?;
-        let selection = self.pair();
-        Ok(step::curve(&self.facts, &selection, shift).pair())
+    pub fn with_noise(&self, noise_multiplier: f64, tail: f64) -> Result<Pair, AccountError> {
+        let shift = shift(noise_multiplier)?;
+        let selection = self.pair(tail);
+        Ok(step::curve(&self.facts, &selection, shift, tail).pair())
     }
 }
 
-/// The pair of all draws: the k-fold product of the draw's pair.
-fn selected(facts: &Facts) -> Pair {
+/// By how many standard deviations the whole record moves the noise.
+fn shift(noise_multiplier: f64) -> Result<f64, AccountError> {
+    check("noise_multiplier", noise_multiplier, noise_multiplier > 0.0)?;
+    let shift = 1.0 / noise_multiplier;
+    check("noise_multiplier", noise_multiplier, shift > 0.0 && shift <= WIDEST)?;
+    Ok(shift)
+}
+
+/// The pair of all draws: the k-fold product of the draw's pair, or the optimal adaptive curve of
+/// bounded range where that is smaller.
+fn selected(facts: &Facts, tail: f64) -> Pair {
     let top = facts.range.min(facts.largest_loss());
     if facts.draws == 0 || top <= 0.0 {
         return Pair::identity(1.0);
     }
     let step = (0.25 * facts.variance.sqrt()).clamp(top / 480.0, top / 64.0);
-    let mut folded = fold::fold(&draw::curve(facts, step).pair(), facts.draws, TAIL);
-    // The relative error of a product of n masses doubles with each squaring and adds n roundings.
-    let up = 1.0 + 3e-13 * facts.draws as f64;
-    let points = |pair: &Pair| (pair.lowest + pair.masses.len() as i64).max(2) as usize;
-    while points(&folded) > 2048 {
+    let mut folded = fold::fold(&draw::curve(facts, step).pair(), facts.draws, tail, 1024);
+    while folded.lowest + folded.masses.len() as i64 > 2048 {
         folded = fold::coarser(&folded);
     }
-    let count = points(&folded);
-    Curve::tabulate(folded.step, count, |log| up * folded.delta(log)).pair()
+    let mut curve = Curve::of(&folded);
+    // The relative error of a product of n masses doubles with each squaring and adds n roundings.
+    let up = 1.0 + 3e-13 * facts.draws as f64;
+    curve.values.iter_mut().for_each(|value| *value = (*value * up).min(1.0));
+    // With a variance far below that of bounded range the latter has nothing to add.
+    if facts.draws > 1 && facts.variance > facts.range * facts.range / 16.0 {
+        curve = curve.min(&Curve::of(&bounded_range::pair(facts.range, facts.draws, tail)));
+    }
+    curve.pair()
 }
 
 /// A pair that dominates a uniform mask, drawn independently of the data and published, with
@@ -130,12 +122,10 @@ fn selected(facts: &Facts) -> Pair {
 ///
 /// # Errors
 /// If the share is not in \[0, 1\] or the noise multiplier not positive and finite.
-pub fn uniform_mask(share: f64, noise_multiplier: f64) -> Result<Pair, JointError> {
+pub fn uniform_mask(share: f64, noise_multiplier: f64, tail: f64) -> Result<Pair, AccountError> {
     check("share", share, (0.0..=1.0).contains(&share))?;
-    check("noise_multiplier", noise_multiplier, noise_multiplier > 0.0)?;
-    let shift = 1.0 / noise_multiplier;
-    check("noise_multiplier", noise_multiplier, shift.is_finite())?;
-    let top = 0.5 * shift * shift + normal::exceeded_with(TAIL) * shift;
+    let shift = shift(noise_multiplier)?;
+    let top = 0.5 * shift * shift + normal::exceeded_with(tail) * shift;
     if share == 0.0 {
         return Ok(Pair::identity(top / 1024.0));
     }

@@ -42,13 +42,17 @@ fn intercept(log: f64, shift: f64) -> f64 {
     curve(log, shift) - shift * shift * slope(log, shift)
 }
 
+/// t_c: up to this squared shift V is convex in it, for `log` > 0.
+pub(super) fn bend(log: f64) -> f64 {
+    2.0 * log * log / (libm::sqrt(1.0 + log * log) + 1.0)
+}
+
 /// An upper bound of sup V(e^`log`; `shift` x)/x^2 over 0 < x <= 1, for `log` > 0.
 ///
 /// Beyond t_c the tangent at any t0 lies above V, so V/t <= V'(t0) + max(intercept, 0)/t_c, and up
 /// to t_c V/t rises: the bound holds for every t0 >= t_c and is met at the tangent point.
 pub(super) fn steepest(log: f64, shift: f64) -> f64 {
-    let root = libm::sqrt(1.0 + log * log);
-    let bend = 2.0 * log * log / (root + 1.0);
+    let bend = bend(log);
     if shift * shift <= bend || intercept(log, shift) <= 0.0 {
         return curve(log, shift);
     }
@@ -76,9 +80,8 @@ pub(super) fn envelope(log: f64, shift: f64, share: f64) -> f64 {
     if log <= 0.0 || share >= 1.0 {
         return value;
     }
-    let bend = 2.0 * log * log / (libm::sqrt(1.0 + log * log) + 1.0);
     // Past the tangent point the envelope is V itself; in doubt the tangent through 0 is a bound.
-    if mean * mean >= bend && intercept(log, mean) > 1e-9 * value {
+    if mean * mean >= bend(log) && intercept(log, mean) > 1e-9 * value {
         return value;
     }
     (share * steepest(log, shift)).max(LEAST)

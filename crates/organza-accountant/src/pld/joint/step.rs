@@ -3,12 +3,16 @@
 use super::curve::Curve;
 use super::facts::Facts;
 use super::hits::Hits;
-use super::{TAIL, noise};
+use super::{noise, per_draw};
 use crate::normal;
 use crate::pld::Pair;
 
 /// How finely a step is tabulated at the most.
 const MOST: f64 = 4096.0;
+
+/// Up to so many draws, each is also charged with noise of its own: tighter where draws are few and
+/// sharp, and never where they are many.
+const FEW: u64 = 16;
 
 /// The thresholds s of Theorem 2, relative to the root of the expected share let through.
 const SHARES: [f64; 8] = [0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 5.0];
@@ -19,9 +23,10 @@ const SHARES: [f64; 8] = [0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 5.0];
 /// H(a) <= E\[V(a/r; shift s)\] + hits E\[m_s(a e^(-B)/r)\],
 ///
 /// r the ratio of `selection` under its P, m_s as in [`Hits`]. s = 1 with m_s = 0 is the composition
-/// of selection with the whole Gaussian, so the result is never worse than that.
-pub(super) fn curve(facts: &Facts, selection: &Pair, shift: f64) -> Curve {
-    let reach = 0.5 * shift * shift + normal::exceeded_with(TAIL) * shift;
+/// of selection with the whole Gaussian, so the result is never worse than that. For few draws the
+/// bound of [`per_draw`] competes too. Values below `tail` are not followed.
+pub(super) fn curve(facts: &Facts, selection: &Pair, shift: f64, tail: f64) -> Curve {
+    let reach = 0.5 * shift * shift + normal::exceeded_with(tail) * shift;
     let highest = selection.loss(selection.masses.len() - 1).max(0.0);
     let top = reach + facts.largest_loss() + highest;
     let typical = facts.hits.sqrt().min(1.0);
@@ -49,7 +54,11 @@ pub(super) fn curve(facts: &Facts, selection: &Pair, shift: f64) -> Curve {
             best = best.min(&Curve { step: table.step, values });
         }
     }
-    let end = best.values.iter().position(|value| *value < TAIL);
+    if facts.draws > 0 && facts.draws <= FEW {
+        let other = per_draw::curve(facts, shift, best.step, top, tail);
+        best = best.min(&other);
+    }
+    let end = best.values.iter().position(|value| *value < tail);
     best.values.truncate(end.map_or(best.values.len(), |index| (index + 1).max(2)));
     best
 }

@@ -241,8 +241,8 @@ fn several_steps_stay_below_the_product() {
         single[0] = setting.l2;
         let single = Neighbours::new(&vec![0.0; size], &single, setting.l2, 1e9);
         for times in 1..=3 {
-            let product = fold::fold(&claim, u64::from(times), 1e-20);
-            let broken = fold::fold(&setting.twins()[3].1, u64::from(times), 1e-20);
+            let product = fold::fold(&claim, u64::from(times), 1e-20, 4096);
+            let broken = fold::fold(&setting.twins()[3].1, u64::from(times), 1e-20, 4096);
             let (mut closest, mut caught) = (0.0f64, false);
             for neighbours in [&found, &single] {
                 let outcomes = neighbours.outcomes(setting);

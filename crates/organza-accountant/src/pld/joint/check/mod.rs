@@ -11,6 +11,9 @@ use super::facts::Facts;
 use super::{selected, step};
 use crate::pld::Pair;
 
+/// How far profiles are followed.
+const TAIL: f64 = 1e-26;
+
 /// A mechanism to check: draws by capped scores, then noise on what was drawn.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
@@ -38,7 +41,7 @@ impl Setting {
 
     fn claim(&self) -> Pair {
         let facts = self.facts();
-        step::curve(&facts, &selected(&facts), 1.0 / self.noise_multiplier).pair()
+        step::curve(&facts, &selected(&facts, TAIL), 1.0 / self.noise_multiplier, TAIL).pair()
     }
 
     /// Claims by theorems that are wrong in one place each.
@@ -54,14 +57,14 @@ impl Setting {
         };
         let lossless = Facts { jump: 0.0, drift: 0.0, ..right };
         let once = Facts { hits: right.likeliest / self.draws as f64, ..right };
-        let selection = selected(&right);
+        let selection = selected(&right, TAIL);
         let free = Pair::identity(1.0);
         vec![
-            ("equal weights", step::curve(&even, &selection, shift).pair()),
-            ("a hit without loss", step::curve(&lossless, &selection, shift).pair()),
-            ("too few hits", step::curve(&once, &selection, shift).pair()),
-            ("twice the noise", step::curve(&right, &selection, 0.5 * shift).pair()),
-            ("free selection", step::curve(&lossless, &free, shift).pair()),
+            ("equal weights", step::curve(&even, &selection, shift, TAIL).pair()),
+            ("a hit without loss", step::curve(&lossless, &selection, shift, TAIL).pair()),
+            ("too few hits", step::curve(&once, &selection, shift, TAIL).pair()),
+            ("twice the noise", step::curve(&right, &selection, 0.5 * shift, TAIL).pair()),
+            ("free selection", step::curve(&lossless, &free, shift, TAIL).pair()),
         ]
     }
 }
