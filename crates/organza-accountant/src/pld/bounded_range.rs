@@ -82,7 +82,8 @@ fn curve(range: f64, draws: u64, cells: usize, tail: f64) -> Vec<f64> {
             let mut best = values[place];
             for turn in 1..=cells {
                 let x = powers[turn];
-                let at = ((widest - x) * values[place - turn] + (x - 1.0) * values[place - turn + cells])
+                let at = ((widest - x) * values[place - turn]
+                    + (x - 1.0) * values[place - turn + cells])
                     / (widest - 1.0);
                 best = best.max(at);
                 let (low, high) = (place - turn, place - turn + cells);
@@ -90,8 +91,7 @@ fn curve(range: f64, draws: u64, cells: usize, tail: f64) -> Vec<f64> {
                 let v = x * (slopes[high] - widest * slopes[low]);
                 let start = powers[turn - 1];
                 if v > start * start * u && v < x * x * u {
-                    let level = widest * intercepts[low] - x * slopes[low]
-                        + x * slopes[high]
+                    let level = widest * intercepts[low] - x * slopes[low] + x * slopes[high]
                         - intercepts[high];
                     best = best.max((level - 2.0 * (u * v).sqrt()) / (widest - 1.0));
                 }
@@ -154,7 +154,10 @@ mod tests {
         ] {
             let pair = pair(range, draws, 1e-20);
             let (with, without) = pair.totals();
-            assert!((with - 1.0).abs() < 1e-12 && (without - 1.0).abs() < 1e-12, "{with} {without}");
+            assert!(
+                (with - 1.0).abs() < 1e-12 && (without - 1.0).abs() < 1e-12,
+                "{with} {without}"
+            );
             let delta = pair.delta(epsilon);
             assert!(delta >= lower && delta <= upper, "{range} {draws} {delta}");
         }

@@ -46,7 +46,9 @@ pub(super) fn discretise(
     let width = step / pieces as f64;
     let scale = libm::expm1(step);
     let nodes: Vec<_> = (0..pieces)
-        .flat_map(|piece| NODES.iter().zip(WEIGHTS).map(move |(node, weight)| (piece, node, weight)))
+        .flat_map(|piece| {
+            NODES.iter().zip(WEIGHTS).map(move |(node, weight)| (piece, node, weight))
+        })
         .map(|(piece, node, weight)| {
             let offset = (piece as f64 + node) * width;
             let left = libm::expm1(step - offset) / scale;

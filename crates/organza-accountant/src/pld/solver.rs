@@ -12,6 +12,9 @@ use organza_ledger::{AccountError, Neighbouring};
 /// How often a window may be moved before a looser bound is taken.
 const ATTEMPTS: usize = 8;
 
+/// The share of the precision that the grids before sampling may use up: they cost little.
+const BEFORE_SAMPLING: f64 = 0.05;
+
 /// A run, ready to be asked.
 pub(super) struct Solver {
     phases: Vec<Prepared>,
@@ -67,7 +70,7 @@ impl Solver {
     /// to the variance of a loss before sampling.
     fn fine_steps(&self, coarse: &Run, steps: &[f64], theta: f64, epsilon: f64) -> Vec<f64> {
         let spread = coarse.cumulants(theta).variance.sqrt();
-        let allowed = 0.5 * self.precision * epsilon.max(0.05 * spread);
+        let allowed = BEFORE_SAMPLING * self.precision * epsilon.max(0.05 * spread);
         let share = allowed / coarse.uses.len() as f64;
         self.phases
             .iter()
@@ -230,7 +233,11 @@ fn single_epsilon(run: &Run, delta: f64) -> f64 {
     let (mut low, mut high) = (0.0, run.largest().max(0.0));
     for _ in 0..100 {
         let middle = 0.5 * (low + high);
-        if single_delta(run, middle) > delta { low = middle } else { high = middle }
+        if single_delta(run, middle) > delta {
+            low = middle
+        } else {
+            high = middle
+        }
         if high - low <= 1e-14 * high {
             break;
         }

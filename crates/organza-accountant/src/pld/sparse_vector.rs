@@ -57,7 +57,9 @@ mod tests {
         let truth = pure::pair(0.3, 0.1).power(4, 0.0);
         assert!((pair(&refreshed, 0.1, 0.0).delta(0.5) - truth.delta(0.5)).abs() < 1e-14);
         let single = SparseVector { refreshed: false, ..refreshed };
-        assert!((pair(&single, 0.1, 0.0).delta(0.5) - pure::pair(0.9, 0.1).delta(0.5)).abs() < 1e-14);
+        assert!(
+            (pair(&single, 0.1, 0.0).delta(0.5) - pure::pair(0.9, 0.1).delta(0.5)).abs() < 1e-14
+        );
         let numeric = SparseVector { value_epsilon: Some(0.1), ..refreshed };
         assert!(pair(&numeric, 0.1, 0.0).delta(0.5) > truth.delta(0.5));
         assert_eq!(pair(&SparseVector { hits: 0, ..single }, 0.1, 0.0).delta(0.0), 0.0);
