@@ -8,7 +8,7 @@ use crate::normal;
 use organza_ledger::AccountError;
 
 /// The largest number of losses of one batch that takes no convolution.
-const MOST_CELLS: f64 = 1_048_576.0;
+const MOST_CELLS: f64 = 524_288.0;
 /// The largest number of losses of one batch that does.
 const MOST_CONVOLVED: f64 = 16_384.0;
 
