@@ -4,3 +4,5 @@
 pub mod normal;
 pub mod pld;
 pub mod rdp;
+
+pub use pld::{Accountant, Direction, Guarantee};

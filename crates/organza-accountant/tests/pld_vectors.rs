@@ -37,7 +37,7 @@ fn assert_just_above(claim: f64, truth: f64, relative: f64) {
 #[test]
 fn gaussian_delta() {
     for (sigma, at, truth) in [
-        (0.5, 4.0, 0.084_953_318_671_071_063),
+        (0.5, 4.0, 0.084_953_318_671_071_06),
         (1.0, 1.0, 0.126_936_737_506_643_95),
         (2.0, 0.0, 0.197_412_651_365_847_45),
     ] {
@@ -54,7 +54,7 @@ fn one_sampled_step() {
     for (event, rate, at, direction, truth) in [
         (gaussian(0.5), 1e-4, 0.001, "remove", 2.677_330_935_614_157_6e-5),
         (gaussian(0.5), 1e-4, 1.0, "remove", 1.698_219_591_418_906_2e-9),
-        (gaussian(1.0), 0.01, 0.005, "add", 0.000_963_144_335_305_304_78),
+        (gaussian(1.0), 0.01, 0.005, "add", 0.000_963_144_335_305_304_8),
         (gaussian(1.0), 0.1, 0.1, "remove", 0.018_471_930_688_062_075),
         (laplace(0.5), 0.05, 0.1, "remove", 0.017_596_219_242_306_774),
         (laplace(0.5), 0.05, 0.02, "add", 0.016_224_938_996_316_416),
@@ -71,29 +71,27 @@ fn one_sampled_step() {
 #[test]
 fn pure_composition() {
     for (each, times, at, truth) in [
-        (0.1, 10, 0.3, 0.035_097_126_129_787_814),
+        (0.1, 10, 0.3, 0.035_097_126_129_787_81),
         (0.1, 100, 2.0, 0.020_140_178_428_191_532),
         (0.5, 20, 4.0, 0.129_221_965_117_763_64),
         (1.0, 5, 3.0, 0.180_554_628_602_783_47),
-        (0.01, 1000, 0.5, 0.009_753_760_456_825_001_9),
+        (0.01, 1000, 0.5, 0.009_753_760_456_825_002),
     ] {
         let claim = account(&pure(each).repeat(times)).delta(at).unwrap().delta;
         assert_just_above(claim, truth, 1e-9);
     }
-    for (each, times, delta, truth) in [
-        (0.1, 100, 1e-6, 4.774_567_588_107_986_1),
-        (0.2838, 100, 1.25e-7, 17.338_967_760_127_813),
-    ] {
+    for (each, times, delta, truth) in
+        [(0.1, 100, 1e-6, 4.774_567_588_107_986_1), (0.2838, 100, 1.25e-7, 17.338_967_760_127_81)]
+    {
         assert_just_above(epsilon(&pure(each).repeat(times), delta).epsilon, truth, 1e-8);
     }
 }
 
 #[test]
 fn one_of_many_fixed_groups() {
-    for (at, sigma, groups, times, truth) in [
-        (1.0, 2.0, 10, 50, 0.166_697_578_565_995_83),
-        (3.0, 1.5, 100, 500, 0.058_486_433_909_411_001),
-    ] {
+    for (at, sigma, groups, times, truth) in
+        [(1.0, 2.0, 10, 50, 0.166_697_578_565_995_83), (3.0, 1.5, 100, 500, 0.058_486_433_909_411)]
+    {
         let event = Event::Cluster { groups, event: Box::new(gaussian(sigma)) }.repeat(times);
         let coarse = account(&event).delta(at).unwrap().delta;
         assert_just_above(coarse, truth, 1e-4);
@@ -106,8 +104,8 @@ fn one_of_many_fixed_groups() {
 fn bounded_range() {
     for (range, at, truth) in [
         (0.5, 0.0, 0.124_353_001_771_596_21),
-        (0.5, 0.2, 0.049_310_748_881_811_199),
-        (2.0, 1.0, 0.179_049_889_216_817_61),
+        (0.5, 0.2, 0.049_310_748_881_811_2),
+        (2.0, 1.0, 0.179_049_889_216_817_6),
     ] {
         assert_just_above(account(&draws(range, 1)).delta(at).unwrap().delta, truth, 2e-12);
     }
@@ -135,9 +133,7 @@ fn sampled_gaussian() {
         (0.02, 5.0, 5000, 1e-7, 1.361_779, 1.371_832_297_4, 0.8231, 0.000_256_683_950_0),
     ] {
         let event = gaussian(sigma).poisson(rate).repeat(steps);
-        let start = std::time::Instant::now();
         let claim = epsilon(&event, delta);
-        println!("{rate} {sigma} {steps}: {} in {:?}", claim.epsilon, start.elapsed());
         assert!(claim.epsilon >= lower && claim.epsilon >= best * (1.0 - 1e-5), "{claim:?}");
         assert!(claim.epsilon <= best * (1.0 + 2e-4), "{claim:?} {best}");
         let there = account(&event).delta(at).unwrap().delta;
@@ -153,9 +149,7 @@ fn sampled_laplace() {
         (1.0, 0.01, 1000, 1e-5, 1.116_641_651_348_923, 1.123_771_257_298_042),
         (0.5, 0.05, 200, 1e-6, 7.748_215_829_446_893, 7.750_231_694_281_385),
     ] {
-        let start = std::time::Instant::now();
         let claim = epsilon(&laplace(scale).poisson(rate).repeat(steps), delta).epsilon;
-        println!("{scale} {rate} {steps}: {claim} {best} in {:?}", start.elapsed());
         assert!(claim >= lower && claim <= best * 1.0005, "{scale} {rate}: {claim}");
     }
 }
@@ -172,9 +166,7 @@ fn selection_and_noise_on_one_batch() {
         (pure(paper).repeat(100), 0.5, 1e-4, 200_000, 1e-5, 36.899_104_818_211_38),
     ] {
         let event = Event::Compose(vec![selection, gaussian(sigma)]).poisson(rate).repeat(steps);
-        let start = std::time::Instant::now();
         let claim = epsilon(&event, delta).epsilon;
-        println!("{sigma} {rate} {steps}: {claim} {best} in {:?}", start.elapsed());
         assert!(claim >= best * (1.0 - 1e-3) && claim <= best * 1.002, "{claim} {best}");
     }
 }

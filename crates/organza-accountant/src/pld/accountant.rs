@@ -6,7 +6,7 @@ use super::solver::Solver;
 use organza_ledger::{Account, AccountError, Event, Neighbouring};
 
 /// How far the grid may move epsilon, relative to it, unless asked otherwise.
-const PRECISION: f64 = 1e-5;
+const PRECISION: f64 = 5e-5;
 /// The smallest delta that is answered.
 const SMALLEST_DELTA: f64 = 1e-30;
 /// The smallest delta that matters when delta is the answer.

@@ -22,6 +22,7 @@
 
 use super::{grid, run::Run, window::Window};
 use realfft::RealFftPlanner;
+use std::cell::RefCell;
 
 /// What one level of a transform may lose, relative to its inputs.
 const LEVEL_ERROR: f64 = 8.0 * 0.5 * f64::EPSILON;
@@ -29,6 +30,11 @@ const LEVEL_ERROR: f64 = 8.0 * 0.5 * f64::EPSILON;
 const NOTHING: f64 = -75.0;
 /// What sums and exponentials of the last pass may lose, relative to delta.
 const PASS_ERROR: f64 = 1e-11;
+
+thread_local! {
+    /// Tables of transforms that were used before.
+    static PLANNER: RefCell<RealFftPlanner<f64>> = RefCell::new(RealFftPlanner::new());
+}
 
 /// Delta at every loss of a window, from the top down.
 pub(super) struct Composed {
@@ -102,8 +108,9 @@ impl Composed {
     pub(super) fn new(run: &Run, window: &Window, until: Until) -> Self {
         let Window { theta, step, cells, first, .. } = *window;
         let uses = on_grid(run, step);
-        let mut planner = RealFftPlanner::<f64>::new();
-        let forward = planner.plan_fft_forward(cells);
+        let (forward, inverse) = PLANNER.with_borrow_mut(|planner| {
+            (planner.plan_fft_forward(cells), planner.plan_fft_inverse(cells))
+        });
         let transform_error = LEVEL_ERROR * ((cells as f64).log2() + 2.0);
 
         // Modulus and phase of the product of powers, and how far rounding may have moved it.
@@ -145,7 +152,6 @@ impl Composed {
                 error[bin] += part.times * (lost / bound + power);
             }
         }
-        let inverse = planner.plan_fft_inverse(cells);
         let mut spectrum = inverse.make_input_vec();
         let mut cell_error = 0.0;
         for bin in 0..bins {
@@ -184,6 +190,8 @@ impl Composed {
         // delta_j = delta_{j+1} + (1 - e^{-h}) b_j with b_j = sum_{i > j} w_i e^{l_{j+1} - l_i}:
         // positive terms only.
         let (shrink, down) = ((-step).exp(), -libm::expm1(-step));
+        let growth = (theta * step).exp();
+        let rotation = first.rem_euclid(cells as i64) as usize;
         let (mut delta, mut owed) = (fixed, 0.0);
         let (mut discounted, mut discounted_error) = (0.0, 0.0);
         let mut deltas = vec![delta];
@@ -196,10 +204,11 @@ impl Composed {
             if (cells - 1 - start) % 256 == 0 {
                 weight = (total + factor - theta * loss).exp();
             }
-            let cell = output[index.rem_euclid(cells as i64) as usize] * scale;
+            let place = rotation + start;
+            let cell = output[if place < cells { place } else { place - cells }] * scale;
             discounted = shrink * discounted + weight * (cell.max(0.0) + cell_error);
             discounted_error = shrink * discounted_error + weight * cell_error;
-            weight *= (theta * step).exp();
+            weight *= growth;
             delta += down * discounted;
             owed += down * discounted_error;
             start -= 1;

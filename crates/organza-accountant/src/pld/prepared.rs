@@ -7,8 +7,10 @@ use super::{Direction, Pair, bounded_range, gaussian, laplace, pure, selection};
 use crate::normal;
 use organza_ledger::AccountError;
 
-/// The largest number of losses of one batch.
-const MOST_CELLS: f64 = 32_768.0;
+/// The largest number of losses of one batch that takes no convolution.
+const MOST_CELLS: f64 = 524_288.0;
+/// The largest number of losses of one batch that does.
+const MOST_CONVOLVED: f64 = 16_384.0;
 
 /// The mechanisms of one batch. What has a natural grid is computed once, on that grid.
 #[derive(Clone, Debug)]
@@ -94,7 +96,10 @@ impl Prepared {
 
     /// The grid nearest to `wanted` that holds the natural one and is not too fine to handle.
     pub(super) fn fitting(&self, wanted: f64) -> f64 {
-        let least = self.span() / MOST_CELLS;
+        let simple = self.on_grids.is_empty()
+            && self.smooth.iter().all(|(_, times)| *times == 1)
+            && self.smooth.len() + usize::from(self.shift_square > 0.0) == 1;
+        let least = self.span() / if simple { MOST_CELLS } else { MOST_CONVOLVED };
         let step = match self.on_grids.iter().map(|pair| pair.step).reduce(f64::min) {
             Some(unit) => unit / (unit / wanted.max(least)).ceil().max(1.0),
             None => wanted,

@@ -68,24 +68,26 @@ impl Run {
 
     /// The tilt theta >= 0 at which the mean loss is `loss`; zero if the mean is larger already.
     pub(super) fn tilt_to(&self, loss: f64) -> f64 {
-        bisect_tilt(|theta| self.cumulants(theta).mean >= loss)
+        bisect_tilt(1e-4, |theta| self.cumulants(theta).mean >= loss)
     }
 
-    /// The smallest tilt at which the Chernoff bound at the tilted mean is below exp(`level`).
-    pub(super) fn tilt_below(&self, level: f64) -> f64 {
-        bisect_tilt(|theta| {
-            let at = self.cumulants(theta);
-            at.value - theta * at.mean <= level
-        })
+    /// The smallest tilt s >= `theta` with K(s) - (s - `theta`) K'(s) <= `level`: by Chernoff,
+    /// e^{`theta` u} Pr\[L > u\] <= exp(`level`) at u = K'(s).
+    pub(super) fn upper_tilt(&self, theta: f64, level: f64) -> f64 {
+        theta
+            + bisect_tilt(0.01, |more| {
+                let at = self.cumulants(theta + more);
+                at.value - more * at.mean <= level
+            })
     }
 
-    /// The loss below which the run stays with probability at most exp(`level`), by Chernoff.
-    pub(super) fn lower_end(&self, level: f64) -> f64 {
-        let theta = bisect_tilt(|theta| {
-            let at = self.cumulants(-theta);
-            at.value + theta * at.mean <= level
+    /// A loss l, as large as Chernoff shows, with e^{`theta` l} Pr\[L <= l\] <= exp(`level`).
+    pub(super) fn lower_end(&self, theta: f64, level: f64) -> f64 {
+        let tilt = bisect_tilt(0.01, |tilt| {
+            let at = self.cumulants(-tilt);
+            at.value + (tilt + theta) * at.mean <= level
         });
-        self.cumulants(-theta).mean
+        self.cumulants(-tilt).mean
     }
 
     /// A guess at epsilon for `delta` by the saddle point, and its tilt; good to a few per cent.
@@ -104,7 +106,8 @@ impl Run {
             }
             return (high, 0.0);
         }
-        let theta = bisect_tilt(|theta| saddle(&self.cumulants(theta), theta) <= libm::log(delta));
+        let theta =
+            bisect_tilt(1e-4, |theta| saddle(&self.cumulants(theta), theta) <= libm::log(delta));
         (self.cumulants(theta).mean.max(0.0), theta)
     }
 
@@ -202,8 +205,8 @@ fn scaled_tail(x: f64) -> f64 {
     normal::density(0.0) / x * (1.0 - inverse * (1.0 - 3.0 * inverse))
 }
 
-/// The smallest tilt from which on `reached` holds, between 0 and 1e12, to a relative 1e-4.
-fn bisect_tilt(reached: impl Fn(f64) -> bool) -> f64 {
+/// The smallest tilt from which on `reached` holds, between 0 and 1e12, to a `relative` accuracy.
+fn bisect_tilt(relative: f64, reached: impl Fn(f64) -> bool) -> f64 {
     if reached(0.0) {
         return 0.0;
     }
@@ -215,7 +218,7 @@ fn bisect_tilt(reached: impl Fn(f64) -> bool) -> f64 {
             return high;
         }
     }
-    while high / low > 1.0001 {
+    while high / low > 1.0 + relative {
         let middle = (low * high).sqrt();
         if reached(middle) { high = middle } else { low = middle }
     }

@@ -12,6 +12,9 @@ use organza_ledger::{AccountError, Neighbouring};
 /// How often a window may be moved before a looser bound is taken.
 const ATTEMPTS: usize = 8;
 
+/// The share of the precision that the grids before sampling may use up: they cost little.
+const BEFORE_SAMPLING: f64 = 0.05;
+
 /// A run, ready to be asked.
 pub(super) struct Solver {
     phases: Vec<Prepared>,
@@ -67,7 +70,7 @@ impl Solver {
     /// to the variance of a loss before sampling.
     fn fine_steps(&self, coarse: &Run, steps: &[f64], theta: f64, epsilon: f64) -> Vec<f64> {
         let spread = coarse.cumulants(theta).variance.sqrt();
-        let allowed = 0.5 * self.precision * epsilon.max(0.05 * spread);
+        let allowed = BEFORE_SAMPLING * self.precision * epsilon.max(0.05 * spread);
         let share = allowed / coarse.uses.len() as f64;
         self.phases
             .iter()

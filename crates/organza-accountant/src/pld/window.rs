@@ -2,8 +2,12 @@
 
 use super::run::Run;
 
-/// The logarithm of what may be lost beyond the window, relative to delta.
-const NEGLIGIBLE: f64 = -16.0;
+/// What may wrap around, relative to delta and to the precision that is asked for.
+const NEGLIGIBLE: f64 = 0.02;
+/// The logarithm of what round-off may make up, relative to what may wrap around.
+const ROUND_OFF: f64 = 4.0;
+/// The tilts that are tried, relative to the saddle point.
+const TILTS: [f64; 5] = [1.0, 0.75, 0.5, 0.25, 0.0];
 /// The longest transform.
 const LONGEST: usize = 1 << 20;
 /// The shortest transform.
@@ -26,37 +30,61 @@ pub(super) struct Window {
 
 impl Window {
     /// The window around `epsilon`, whose delta is about exp(`level`), for a `precision` relative to
-    /// epsilon.
+    /// epsilon; `saddle` is the tilt at which the mean loss is epsilon.
     ///
-    /// It reaches up to where Chernoff leaves less than 1e-7 of delta. What lies below the window
-    /// wraps around to its upper part, where it only adds to delta: under the tilt it is e^{-theta
-    /// length} times as heavy, so the window is long enough for that factor, or for all of the
-    /// lower side, to be small beside delta. `rough` is the same run on a coarser grid, for moments.
+    /// It reaches up to a loss u that Chernoff leaves a negligible part of delta above. What wraps
+    /// around only adds to delta, and the length D is such that it adds little:
+    ///
+    /// * a loss above the window comes down by D and weighs e^{tD} times what it did under the tilt t,
+    ///   in all at most e^{tD} Pr\[L > epsilon + D\];
+    /// * a loss below the window goes up by D and weighs e^{-tD}, in all at most
+    ///   e^{-tD} Pr\[L <= u - D\].
+    ///
+    /// A large tilt makes the first costly, a small one the second, and also round-off, which is
+    /// relative to e^{K(t) - t epsilon}. Of a few tilts up to the saddle point the one with the
+    /// shortest window is taken. `rough` is the same run on a coarser grid, for the moments.
     pub(super) fn choose(
         rough: &Run,
         run: &Run,
         epsilon: f64,
-        theta: f64,
+        saddle: f64,
         level: f64,
         precision: f64,
     ) -> Self {
-        let at = rough.cumulants(theta);
+        let at = rough.cumulants(saddle);
         let spread = at.variance.sqrt();
-        let level = level.max(-80.0);
-        let upper_theta = rough.tilt_below(level + NEGLIGIBLE).max(theta);
+        let level = level.max(-80.0) + libm::log(NEGLIGIBLE * precision);
+        let upper_theta = rough.upper_tilt(0.0, level);
         let upper = rough.cumulants(upper_theta).mean.min(run.largest()).max(epsilon);
         let lower = epsilon - (spread + 0.02 * (upper - epsilon)).max(1e-9 * (1.0 + epsilon));
-        let safe = if theta > 0.0 { -(level + NEGLIGIBLE) / theta } else { f64::INFINITY };
-        let mut length = upper - lower;
-        if safe > length {
-            let below = rough.lower_end(level + NEGLIGIBLE).min(lower);
-            length = safe.min(upper - below);
+        let round_off = libm::log(rough.count() * 400.0 * f64::EPSILON);
+        let (mut theta, mut length) = (saddle, f64::INFINITY);
+        for share in TILTS {
+            let tilt = share * saddle;
+            if share < 1.0
+                && round_off + rough.cumulants(tilt).value - tilt * epsilon > level + ROUND_OFF
+            {
+                continue;
+            }
+            let beyond = rough.upper_tilt(tilt, level + tilt * epsilon);
+            let from_above = rough.cumulants(beyond).mean.min(run.largest()) - epsilon;
+            let below = rough.lower_end(tilt, level + tilt * upper);
+            let from_below = (upper - below).min(-level / tilt);
+            let needed = from_above.max(from_below).max(upper - lower);
+            if needed < 0.8 * length {
+                (theta, length) = (tilt, needed);
+            }
         }
-        let lower = upper - length;
         let allowed = precision * epsilon.max(0.05 * spread);
-        let step = choose_step(run, theta, length, allowed);
+        let step = choose_step(run, saddle, length, allowed);
         let cells = transform_length((length / step).ceil() as usize + 8);
-        Self { theta, upper_theta, step, first: (lower / step).floor() as i64 - 2, cells }
+        Self {
+            theta,
+            upper_theta,
+            step,
+            first: ((upper - length) / step).floor() as i64 - 2,
+            cells,
+        }
     }
 
     /// The distance between its ends.
