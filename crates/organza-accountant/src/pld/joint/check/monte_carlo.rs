@@ -1,7 +1,8 @@
 //! Mechanisms of real size: their privacy loss is sampled, with a stated chance of a false alarm.
 
 use super::{Random, Setting};
-use crate::pld::Pair;
+use crate::pld::{Accountant, Pair};
+use organza_ledger::{Event, Neighbouring};
 
 /// The chance that one comparison fails although the claim holds.
 const FALSE_ALARM: f64 = 1e-9;
@@ -44,8 +45,8 @@ fn neighbours(setting: &Setting) -> Vec<(&'static str, Vec<Class>)> {
     ]
 }
 
-/// The privacy loss of one step, drawn with the record present.
-fn loss(setting: &Setting, classes: &[Class], random: &mut Random) -> f64 {
+/// The privacy loss of one step, drawn with the record `present` or not.
+fn loss(setting: &Setting, classes: &[Class], present: bool, random: &mut Random) -> f64 {
     let heavy = |value: f64| (setting.weight() * value.abs().min(setting.cap)).exp();
     let mut state = [(0.0, 0.0, 0.0, 0.0); 3];
     let (mut total, mut before) = (0.0, 0.0);
@@ -56,11 +57,11 @@ fn loss(setting: &Setting, classes: &[Class], random: &mut Random) -> f64 {
     }
     let (mut ratio, mut seen) = (1.0, 0.0);
     for _ in 0..setting.draws {
-        let mut point = random.uniform() * total;
+        let mut point = random.uniform() * if present { total } else { before };
         let mut chosen = 0;
         for (index, place) in state.iter().enumerate().take(classes.len()) {
             chosen = index;
-            point -= place.0 * place.1;
+            point -= place.0 * if present { place.1 } else { place.2 };
             if point < 0.0 {
                 break;
             }
@@ -73,7 +74,8 @@ fn loss(setting: &Setting, classes: &[Class], random: &mut Random) -> f64 {
         before -= without;
     }
     let shift = seen.sqrt() / (setting.noise_multiplier * setting.l2);
-    ratio.ln() + shift * (random.normal() + 0.5 * shift)
+    let centre = if present { 0.5 * shift } else { -0.5 * shift };
+    ratio.ln() + shift * (random.normal() + centre)
 }
 
 /// A value that the mean of `count` numbers in \[0, 1\] exceeds, but for the chance of a false alarm:
@@ -114,7 +116,7 @@ fn sampled_losses_stay_below_the_claim_and_above_the_twins() {
         let twins = setting.twins();
         for (name, classes) in neighbours(setting) {
             let losses: Vec<f64> =
-                (0..count).map(|_| loss(setting, &classes, &mut random)).collect();
+                (0..count).map(|_| loss(setting, &classes, true, &mut random)).collect();
             let bounds = lower_bounds(&losses, &epsilons);
             assert!(passes(&claim, &epsilons, &bounds), "{setting:?} {name} {bounds:?}");
             for (index, (_, twin)) in twins.iter().enumerate() {
@@ -124,4 +126,49 @@ fn sampled_losses_stay_below_the_claim_and_above_the_twins() {
     }
     let names: Vec<_> = PUBLISHED.twins().iter().map(|twin| twin.0).collect();
     assert_eq!(caught, [true; 5], "{names:?}");
+}
+
+#[test]
+fn sampled_runs_stay_below_the_account() {
+    const RATE: f64 = 0.05;
+    const STEPS: u64 = 100;
+    let epsilons = [0.02, 0.1, 0.2, 0.4, 0.8, 1.5, 2.5];
+    let account = |noise_multiplier: f64| {
+        let selection = Event::Exponential {
+            epsilon: SHARPER.range,
+            draws: SHARPER.draws,
+            candidates: Some(SHARPER.candidates),
+            cap: Some(SHARPER.cap),
+            l2: Some(SHARPER.l2),
+        };
+        let step = Event::Compose(vec![selection, Event::Gaussian { noise_multiplier }]);
+        Accountant::new(Neighbouring::AddRemove)
+            .compose(&step.poisson(RATE).repeat(STEPS))
+            .expect("the event is sound")
+    };
+    let delta = |account: &Accountant, epsilon: f64| {
+        account.delta(epsilon).expect("epsilon is in range").delta
+    };
+    let (claim, twin) =
+        (account(SHARPER.noise_multiplier), account(1.5 * SHARPER.noise_multiplier));
+    let mut random = Random::new(4);
+    let mut caught = false;
+    for (name, classes) in neighbours(&SHARPER).into_iter().take(2) {
+        let mut run = |_| -> f64 {
+            (0..STEPS)
+                .map(|_| {
+                    let present = random.uniform() < RATE;
+                    let single = loss(&SHARPER, &classes, present, &mut random);
+                    (RATE * single.exp_m1()).ln_1p()
+                })
+                .sum()
+        };
+        let losses: Vec<f64> = (0..60_000).map(&mut run).collect();
+        for (epsilon, bound) in epsilons.iter().zip(lower_bounds(&losses, &epsilons)) {
+            let claimed = delta(&claim, *epsilon);
+            assert!(claimed >= bound, "{name} {epsilon}: {claimed} {bound}");
+            caught |= delta(&twin, *epsilon) < bound;
+        }
+    }
+    assert!(caught);
 }
