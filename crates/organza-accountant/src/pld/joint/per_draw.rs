@@ -72,13 +72,16 @@ fn profile(facts: &Facts, shift: f64, log: f64) -> f64 {
     let first = value(start) / (start * start);
     let (mut best, mut bound) = (first, first);
     let mut open = vec![(start, 1.0, value(1.0))];
+    let mut halvings = 0;
     while let Some((low, high, at_high)) = open.pop() {
         best = best.max(at_high / (high * high));
         let upper = at_high / (low * low);
-        if upper <= best * LOOSE || low >= high {
+        // Where it would take too long to be tight, what was reached is still a bound.
+        if upper <= best * LOOSE || low >= high || halvings > 600 {
             bound = bound.max(upper);
             continue;
         }
+        halvings += 1;
         let middle = (low * high).sqrt();
         open.push((low, middle, value(middle)));
         open.push((middle, high, at_high));
