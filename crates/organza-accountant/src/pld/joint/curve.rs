@@ -1,10 +1,14 @@
 //! A symmetric profile as upper bounds at thresholds e^(j step), and the pair that has its chords.
 
+use super::fold;
 use crate::pld::{Pair, grid};
 
 /// Curves are raised by this factor before they become masses, for the round-off of the few
 /// thousand additions behind each value.
 const UP: f64 = 1.0 + 1e-11;
+
+/// The most points of a curve that is taken from a pair.
+const MOST: i64 = 8192;
 
 /// Losses below minus this have P-masses too small for a float.
 const DEEPEST: f64 = 600.0;
@@ -26,9 +30,13 @@ impl Curve {
         }
     }
 
-    /// The profile of `pair`, as sums of positive terms: exact at its points.
+    /// The profile of `pair`, as sums of positive terms: exact, unless its losses reach so far that a
+    /// coarser grid has to do.
     pub(super) fn of(pair: &Pair) -> Self {
         let highest = pair.lowest + pair.masses.len() as i64 - 1;
+        if highest > MOST {
+            return Self::of(&fold::coarser(pair));
+        }
         let mut values = vec![pair.infinite; highest.max(1) as usize + 1];
         let (shrink, lost) = (libm::exp(-pair.step), -libm::expm1(-pair.step));
         let mut above = 0.0;
