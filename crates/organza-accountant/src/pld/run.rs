@@ -3,14 +3,13 @@
 use super::sample::Atoms;
 use crate::normal;
 
-/// What a mass may have lost to rounding before it got here, relative to it, apart from long sums.
-const MASS_ERROR: f64 = 64.0 * f64::EPSILON;
-
 /// The same loss, incurred independently a number of times.
 #[derive(Clone, Debug)]
 pub(super) struct Use {
     pub(super) times: f64,
     pub(super) atoms: Atoms,
+    /// What a mass may have lost to rounding before it got here, relative to it.
+    pub(super) rounding: f64,
 }
 
 /// All uses of one run in one direction.
@@ -53,12 +52,7 @@ impl Run {
 
     /// The logarithm of the factor by which rounding may have lowered a product of all masses.
     pub(super) fn mass_error(&self) -> f64 {
-        self.uses
-            .iter()
-            .map(|part| {
-                part.times * (MASS_ERROR + f64::EPSILON * 0.5 * part.atoms.losses.len() as f64)
-            })
-            .sum()
+        self.uses.iter().map(|part| part.times * part.rounding).sum()
     }
 
     /// The number of uses.

@@ -54,13 +54,15 @@ impl Solver {
     fn run(&self, pairs: &[Pair], direction: Direction) -> Run {
         let uses = pairs
             .iter()
+            .zip(&self.phases)
             .zip(self.times.iter().zip(&self.rates))
-            .map(|(pair, (times, rate))| {
+            .map(|((pair, phase), (times, rate))| {
                 let atoms = match self.neighbouring {
                     Neighbouring::AddRemove => Atoms::sampled(pair, *rate, direction),
                     Neighbouring::ReplaceOne => replaced(pair, *rate, direction),
                 };
-                Use { times: *times, atoms }
+                let rounding = phase.rounding(pair.masses.len());
+                Use { times: *times, atoms, rounding }
             })
             .collect();
         Run { uses }

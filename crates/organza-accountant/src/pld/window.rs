@@ -99,7 +99,7 @@ impl Window {
 /// about (theta + 1) v / 2 at the tilt theta.
 fn choose_step(run: &Run, theta: f64, length: f64, allowed: f64) -> f64 {
     if let Some(lattice) = common_lattice(run)
-        && length / lattice <= LONGEST as f64 * 0.9
+        && length / lattice <= 1.9 * LONGEST as f64
     {
         return lattice;
     }
