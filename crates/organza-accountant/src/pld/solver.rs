@@ -143,13 +143,14 @@ impl Solver {
             match composed.epsilon(delta) {
                 Some(found) => {
                     best = best.min(found.max(0.0));
-                    if composed.round_off < 1e-3 || best == 0.0 {
+                    // A window chosen for a far larger epsilon has too coarse a grid.
+                    if (composed.round_off < 1e-3 && found > 0.5 * epsilon) || best == 0.0 {
                         break;
                     }
                     epsilon = found.max(0.0);
                 }
                 None if composed.highest_delta() > delta => {
-                    epsilon = composed.highest().max(1.5 * epsilon).max(1e-6);
+                    epsilon = composed.highest().max(1.5 * epsilon);
                 }
                 None => {
                     // Delta is met all over the window, so its lower end is a bound already.
