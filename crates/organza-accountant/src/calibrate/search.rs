@@ -87,7 +87,8 @@ pub(super) fn falling(
     };
     let mut last_side = 0;
     for _ in 0..MOST_PRICES {
-        if high - low <= 4.0 * f64::EPSILON * high.abs().max(1.0) {
+        // Where the cost jumps, no parameter comes near the target.
+        if high - low <= (1e-3 * target.tolerance).max(1e-15) {
             break;
         }
         let share = ((aim - low_value) / (high_value - low_value)).clamp(0.02, 0.98);
