@@ -2,8 +2,8 @@
 //!
 //! Both act before sampling and are pairs on a grid of their own.
 
-use super::plan::{Batch, CappedSelection};
-use super::{Pair, bounded_range, gaussian, prepared::Prepared};
+use super::plan::CappedSelection;
+use super::{Pair, bounded_range, gaussian};
 use organza_ledger::AccountError;
 
 /// A pair that dominates exponential selection with capped scores, jointly with the noise on just
@@ -18,9 +18,10 @@ pub(super) fn capped(selection: &CappedSelection, tail: f64) -> Result<Pair, Acc
     })
 }
 
-/// A pair that dominates `batch` behind a uniform mask that lets `share` of the coordinates through.
+/// A pair that dominates Gaussian noise behind a uniform mask that lets `share` of the coordinates
+/// through, its multiplier relative to the change of the whole vector.
 ///
-/// The mask does not depend on the data, so what is behind it costs at most what it costs without.
-pub(super) fn masked(_share: f64, batch: &Batch, tail: f64) -> Result<Prepared, AccountError> {
-    Prepared::new(batch, tail)
+/// The mask does not depend on the data, so the noise costs at most what it costs without.
+pub(super) fn masked(_share: f64, noise_multiplier: f64, tail: f64) -> Result<Pair, AccountError> {
+    Ok(gaussian::pair(noise_multiplier, 0.01 / noise_multiplier, tail))
 }
