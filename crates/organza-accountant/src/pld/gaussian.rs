@@ -1,10 +1,9 @@
 //! The Gaussian mechanism.
 
+use super::pair::LOWEST_LOSS;
 use super::{Pair, grid};
 use crate::normal;
 
-/// Losses below this are given to minus infinity: their P-mass could not be told from zero.
-const LOWEST_LOSS: f64 = -600.0;
 /// Losses above this are given to plus infinity.
 const HIGHEST_LOSS: f64 = 650.0;
 

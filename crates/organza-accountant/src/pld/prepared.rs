@@ -12,12 +12,17 @@ const MOST_CELLS: f64 = 524_288.0;
 /// The largest number of losses of one batch that does.
 const MOST_CONVOLVED: f64 = 16_384.0;
 
+/// What the mass of a single mechanism may lose to rounding, relative to it.
+const MASS_ERROR: f64 = 64.0 * f64::EPSILON;
+
 /// The mechanisms of one batch. What has a natural grid is computed once, on that grid.
 #[derive(Clone, Debug)]
 pub(super) struct Prepared {
     shift_square: f64,
     on_grids: Vec<Pair>,
     smooth: Vec<(Smooth, u64)>,
+    /// How many uses the pairs of `on_grids` hold.
+    folds: u64,
     tail: f64,
 }
 
@@ -27,7 +32,6 @@ enum Smooth {
     Laplace(f64),
     Cluster(u64, Prepared),
     Sampled(f64, Prepared),
-    Masked(Prepared),
 }
 
 impl Prepared {
@@ -37,6 +41,7 @@ impl Prepared {
             shift_square: batch.shift_square,
             on_grids: Vec::new(),
             smooth: Vec::new(),
+            folds: 0,
             tail,
         };
         for (part, times) in &batch.parts {
@@ -55,10 +60,8 @@ impl Prepared {
                     prepared.smooth.push((Smooth::Sampled(*rate, inner), *times));
                     continue;
                 }
-                Part::Masked { share, batch } => {
-                    let inner = selection::masked(*share, batch, tail)?;
-                    prepared.smooth.push((Smooth::Masked(inner), *times));
-                    continue;
+                Part::Masked { share, noise_multiplier } => {
+                    (selection::masked(*share, *noise_multiplier, tail)?, *times)
                 }
                 Part::Approximate { epsilon, delta } => {
                     (pure::approximate_pair(*epsilon, *delta, natural(*epsilon)), *times)
@@ -79,14 +82,10 @@ impl Prepared {
                 }
                 Part::CappedSelection(capped) => (selection::capped(capped, tail)?, *times),
             };
+            prepared.folds = prepared.folds.saturating_add(times);
             prepared.on_grids.push(if times == 1 { pair } else { pair.power(times, tail) });
         }
         Ok(prepared)
-    }
-
-    /// A mechanism of which the pair is known, on its own grid.
-    pub(super) fn on_grid(pair: Pair, tail: f64) -> Self {
-        Self { shift_square: 0.0, on_grids: vec![pair], smooth: Vec::new(), tail }
     }
 
     /// A grid that is coarse and cheap, yet shows the shape of the loss.
@@ -96,15 +95,52 @@ impl Prepared {
 
     /// The grid nearest to `wanted` that holds the natural one and is not too fine to handle.
     pub(super) fn fitting(&self, wanted: f64) -> f64 {
-        let simple = self.on_grids.is_empty()
-            && self.smooth.iter().all(|(_, times)| *times == 1)
-            && self.smooth.len() + usize::from(self.shift_square > 0.0) == 1;
-        let least = self.span() / if simple { MOST_CELLS } else { MOST_CONVOLVED };
-        let step = match self.on_grids.iter().map(|pair| pair.step).reduce(f64::min) {
+        let least = self.span() / if self.is_simple() { MOST_CELLS } else { MOST_CONVOLVED };
+        let step = match self.unit() {
             Some(unit) => unit / (unit / wanted.max(least)).ceil().max(1.0),
             None => wanted,
         };
         step.max(least)
+    }
+
+    /// The natural grid, where there is one.
+    fn unit(&self) -> Option<f64> {
+        let clustered = self.smooth.iter().filter_map(|(smooth, _)| match smooth {
+            Smooth::Cluster(_, inner) => inner.unit(),
+            _ => None,
+        });
+        self.on_grids.iter().map(|pair| pair.step).chain(clustered).reduce(f64::min)
+    }
+
+    /// Whether there is just one mechanism, so that nothing is convolved.
+    fn is_simple(&self) -> bool {
+        let smooth: u64 = self.smooth.iter().map(|(_, times)| *times).sum();
+        self.folds <= 1 && self.folds + smooth + u64::from(self.shift_square > 0.0) == 1
+    }
+
+    /// What the masses of [`Self::pair`] may have lost to rounding, relative to them.
+    ///
+    /// A convolution adds the errors of its factors and that of a sum of at most as many terms as
+    /// the shorter factor has; n uses are n - 1 convolutions.
+    pub(super) fn rounding(&self, cells: usize) -> f64 {
+        let inner: f64 = self
+            .smooth
+            .iter()
+            .map(|(smooth, times)| {
+                let one = match smooth {
+                    Smooth::Laplace(_) => MASS_ERROR,
+                    Smooth::Cluster(_, inner)
+                    | Smooth::Sampled(_, inner)
+                    => MASS_ERROR + inner.rounding(cells),
+                };
+                *times as f64 * one
+            })
+            .sum();
+        let uses = self.folds + self.smooth.iter().map(|(_, times)| *times).sum::<u64>();
+        let convolutions = if self.is_simple() { 0.0 } else { uses as f64 };
+        inner
+            + MASS_ERROR * (1 + self.folds) as f64
+            + convolutions * 0.5 * f64::EPSILON * cells as f64
     }
 
     /// Whether every loss lies on the natural grid, so that a finer one gains nothing.
@@ -120,7 +156,7 @@ impl Prepared {
         for (smooth, _) in &self.smooth {
             detail = detail.min(match smooth {
                 Smooth::Laplace(multiplier) => 0.1 / multiplier,
-                Smooth::Cluster(_, inner) | Smooth::Sampled(_, inner) | Smooth::Masked(inner) => {
+                Smooth::Cluster(_, inner) | Smooth::Sampled(_, inner) => {
                     inner.coarse_step()
                 }
             });
@@ -142,7 +178,7 @@ impl Prepared {
                     let likely = 2.0 * (squares + 2.0 * (-squares * libm::log(self.tail)).sqrt());
                     most.min(likely)
                 }
-                Smooth::Cluster(_, inner) | Smooth::Sampled(_, inner) | Smooth::Masked(inner) => {
+                Smooth::Cluster(_, inner) | Smooth::Sampled(_, inner) => {
                     inner.span() * (*times as f64).sqrt()
                 }
             };
@@ -167,7 +203,6 @@ impl Prepared {
             let one = match smooth {
                 Smooth::Laplace(multiplier) => laplace::pair(*multiplier, step),
                 Smooth::Cluster(groups, inner) => inner.pair(step).diluted(1.0 / *groups as f64),
-                Smooth::Masked(inner) => inner.pair(step),
                 Smooth::Sampled(rate, inner) => {
                     let base = inner.pair(inner.fitting(inner.detail().min(step)));
                     let atoms = Atoms::sampled(&base, *rate, Direction::Remove);

@@ -10,9 +10,6 @@ const UP: f64 = 1.0 + 1e-11;
 /// The most points of a curve that is taken from a pair.
 const MOST: i64 = 8192;
 
-/// Losses below minus this have P-masses too small for a float.
-const DEEPEST: f64 = 600.0;
-
 /// Upper bounds of H at e^(j `step`), j = 0, 1, .., of mechanisms whose class is closed under a
 /// swap of the neighbours, so that H(1/a) = 1 - 1/a + H(a)/a bounds it below 1.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,17 +117,7 @@ impl Curve {
     pub(super) fn pair(mut self) -> Pair {
         self.values.iter_mut().for_each(|value| *value = (*value * UP).min(1.0));
         let curve = self.convex();
-        let mut pair = grid::symmetric_from_curve(curve.step, &curve.values);
-        // Further down P's masses are no floats. By symmetry Q has there what P has at the mirrored
-        // losses: all of it goes to where P has none.
-        let depth = (DEEPEST / curve.step) as i64;
-        if -pair.lowest > depth {
-            let mirrored = (depth - pair.lowest + 1) as usize;
-            pair.only_without += pair.masses[mirrored..].iter().sum::<f64>();
-            pair.masses.drain(..(-depth - pair.lowest) as usize);
-            pair.lowest = -depth;
-        }
-        pair
+        grid::symmetric_from_curve(curve.step, &curve.values)
     }
 }
 
