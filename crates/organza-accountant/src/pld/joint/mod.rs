@@ -26,8 +26,9 @@ use crate::normal;
 /// The largest shift that is priced: beyond it losses are too large to tabulate, and to be of use.
 const WIDEST: f64 = 1e4;
 
-/// Ranges and shifts that are smaller and not zero are priced as this, so that grids stay floats.
-const FAINTEST: f64 = 1e-100;
+/// Ranges and shifts that are smaller and not zero are priced as this, so that round-off
+/// stays far below them.
+const FAINTEST: f64 = 1e-8;
 
 /// Draws without replacement, each proportional to exp(weight x score) over what is left, with
 /// scores in \[0, cap\] that are 1-Lipschitz, coordinate by coordinate (or row by row), in one vector
