@@ -129,9 +129,9 @@ impl Prepared {
             .map(|(smooth, times)| {
                 let one = match smooth {
                     Smooth::Laplace(_) => MASS_ERROR,
-                    Smooth::Cluster(_, inner)
-                    | Smooth::Sampled(_, inner)
-                    => MASS_ERROR + inner.rounding(cells),
+                    Smooth::Cluster(_, inner) | Smooth::Sampled(_, inner) => {
+                        MASS_ERROR + inner.rounding(cells)
+                    }
                 };
                 *times as f64 * one
             })
@@ -156,9 +156,7 @@ impl Prepared {
         for (smooth, _) in &self.smooth {
             detail = detail.min(match smooth {
                 Smooth::Laplace(multiplier) => 0.1 / multiplier,
-                Smooth::Cluster(_, inner) | Smooth::Sampled(_, inner) => {
-                    inner.coarse_step()
-                }
+                Smooth::Cluster(_, inner) | Smooth::Sampled(_, inner) => inner.coarse_step(),
             });
         }
         detail
