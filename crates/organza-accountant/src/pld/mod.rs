@@ -13,6 +13,7 @@ mod compose;
 mod pair;
 mod plan;
 mod prepared;
+mod replace;
 mod run;
 mod sample;
 mod selection;
