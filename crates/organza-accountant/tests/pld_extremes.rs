@@ -19,8 +19,8 @@ fn ask(event: &Event, delta: f64) -> Result<f64, AccountError> {
 
 #[test]
 fn sampled_gaussians_of_every_size() {
-    for sigma in [0.05, 0.4, 10.0, 1e4] {
-        for rate in [1e-9, 1e-4, 0.2, 0.999] {
+    for sigma in [0.05, 1.0, 1e4] {
+        for rate in [1e-9, 1e-3, 0.9] {
             for steps in [3, 5000, 1_000_000_000] {
                 let mut before = f64::INFINITY;
                 for delta in [1e-15, 1e-6, 0.5] {
