@@ -196,7 +196,7 @@ fn rare_large_losses_are_not_lost_in_a_long_window() {
     let visits = Event::Cluster { groups: 100_000_000, event: Box::new(pure(0.33)) }.repeat(20_000);
     let truth = 2e-4 * f64::tanh(0.165);
     assert!(delta(&visits, 0.0) >= truth * (1.0 - 1e-3));
-    assert!(epsilon(&visits, 0.5 * truth) > 0.1);
+    assert!(epsilon(&visits, 0.5 * truth) > 0.1, "{}", epsilon(&visits, 0.5 * truth));
     assert_eq!(epsilon(&visits, 1.01 * truth), 0.0);
 }
 
