@@ -191,6 +191,16 @@ fn mass_at_infinity_is_never_dropped() {
 }
 
 #[test]
+fn rare_large_losses_are_not_lost_in_a_long_window() {
+    // A visit to one of 10^8 groups, 20,000 times: delta is nearly visits x total variation.
+    let visits = Event::Cluster { groups: 100_000_000, event: Box::new(pure(0.33)) }.repeat(20_000);
+    let truth = 2e-4 * f64::tanh(0.165);
+    assert!(delta(&visits, 0.0) >= truth * (1.0 - 1e-3));
+    assert!(epsilon(&visits, 0.5 * truth) > 0.1, "{}", epsilon(&visits, 0.5 * truth));
+    assert_eq!(epsilon(&visits, 1.01 * truth), 0.0);
+}
+
+#[test]
 fn fixed_groups_do_not_amplify_epsilon() {
     // The correct cost of visiting one of 100 fixed groups, and what sampling would have claimed.
     let visits = Event::Cluster { groups: 100, event: Box::new(pure(0.25)) }.repeat(10_000);

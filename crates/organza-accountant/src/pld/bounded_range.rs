@@ -23,7 +23,7 @@ const NARROWEST: f64 = 1e-9;
 ///   p_t = (1 - exp(t - range)) / (1 - exp(-range)),
 ///
 /// since the extreme draws of bounded range have two outcomes, with losses t and t - range. See
-/// [`curve`] for why the numbers are an upper bound. The grid is `range` / 24; a caller may regrid.
+/// `curve` for why the numbers are an upper bound. The grid is `range` / 24; a caller may regrid.
 pub fn pair(range: f64, draws: u64, tail: f64) -> Pair {
     if range <= 0.0 || draws == 0 {
         return Pair::identity(range.max(1e-3) / CELLS as f64);

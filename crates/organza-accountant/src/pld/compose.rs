@@ -255,6 +255,9 @@ impl Composed {
     /// Delta at `epsilon`, between the lowest loss and the end of the window. Between grid points
     /// delta is linear in e^epsilon.
     pub(super) fn delta(&self, epsilon: f64) -> f64 {
+        if epsilon < self.lowest() {
+            return 1.0;
+        }
         let place = ((epsilon / self.step).floor() as i64 - self.first - self.start as i64).max(0);
         let place = place as usize;
         if place + 1 >= self.deltas.len() {

@@ -150,7 +150,12 @@ impl Prepared {
 
     /// Whether every loss lies on the natural grid, so that a finer one gains nothing.
     pub(super) fn is_exact(&self) -> bool {
-        self.shift_square == 0.0 && self.smooth.is_empty() && self.on_grids.len() == 1
+        self.shift_square == 0.0
+            && match (self.on_grids.as_slice(), self.smooth.as_slice()) {
+                ([_], []) => true,
+                ([], [(Smooth::Cluster(_, inner), 1)]) => inner.is_exact(),
+                _ => false,
+            }
     }
 
     fn detail(&self) -> f64 {
