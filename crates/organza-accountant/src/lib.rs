@@ -6,3 +6,5 @@ pub mod normal;
 pub mod pld;
 pub mod rdp;
 pub mod theorem;
+
+pub use pld::{Accountant, Direction, Guarantee};
