@@ -1,6 +1,7 @@
 //! Turns privacy events into (epsilon, delta), soundly and tightly.
 #![forbid(unsafe_code)]
 
+pub mod calibrate;
 pub mod group;
 pub mod normal;
 pub mod pld;

@@ -12,12 +12,17 @@ const MOST_CELLS: f64 = 524_288.0;
 /// The largest number of losses of one batch that does.
 const MOST_CONVOLVED: f64 = 16_384.0;
 
+/// What the mass of a single mechanism may lose to rounding, relative to it.
+const MASS_ERROR: f64 = 64.0 * f64::EPSILON;
+
 /// The mechanisms of one batch. What has a natural grid is computed once, on that grid.
 #[derive(Clone, Debug)]
 pub(super) struct Prepared {
     shift_square: f64,
     on_grids: Vec<Pair>,
     smooth: Vec<(Smooth, u64)>,
+    /// How many uses the pairs of `on_grids` hold.
+    folds: u64,
     tail: f64,
 }
 
@@ -37,6 +42,7 @@ impl Prepared {
             shift_square: batch.shift_square,
             on_grids: Vec::new(),
             smooth: Vec::new(),
+            folds: 0,
             tail,
         };
         for (part, times) in &batch.parts {
@@ -79,6 +85,7 @@ impl Prepared {
                 }
                 Part::CappedSelection(capped) => (selection::capped(capped, tail)?, *times),
             };
+            prepared.folds = prepared.folds.saturating_add(times);
             prepared.on_grids.push(if times == 1 { pair } else { pair.power(times, tail) });
         }
         Ok(prepared)
@@ -96,15 +103,43 @@ impl Prepared {
 
     /// The grid nearest to `wanted` that holds the natural one and is not too fine to handle.
     pub(super) fn fitting(&self, wanted: f64) -> f64 {
-        let simple = self.on_grids.is_empty()
-            && self.smooth.iter().all(|(_, times)| *times == 1)
-            && self.smooth.len() + usize::from(self.shift_square > 0.0) == 1;
-        let least = self.span() / if simple { MOST_CELLS } else { MOST_CONVOLVED };
+        let least = self.span() / if self.is_simple() { MOST_CELLS } else { MOST_CONVOLVED };
         let step = match self.on_grids.iter().map(|pair| pair.step).reduce(f64::min) {
             Some(unit) => unit / (unit / wanted.max(least)).ceil().max(1.0),
             None => wanted,
         };
         step.max(least)
+    }
+
+    /// Whether there is just one mechanism, so that nothing is convolved.
+    fn is_simple(&self) -> bool {
+        let smooth: u64 = self.smooth.iter().map(|(_, times)| *times).sum();
+        self.folds <= 1 && self.folds + smooth + u64::from(self.shift_square > 0.0) == 1
+    }
+
+    /// What the masses of [`Self::pair`] may have lost to rounding, relative to them.
+    ///
+    /// A convolution adds the errors of its factors and that of a sum of at most as many terms as
+    /// the shorter factor has; n uses are n - 1 convolutions.
+    pub(super) fn rounding(&self, cells: usize) -> f64 {
+        let inner: f64 = self
+            .smooth
+            .iter()
+            .map(|(smooth, times)| {
+                let one = match smooth {
+                    Smooth::Laplace(_) => MASS_ERROR,
+                    Smooth::Cluster(_, inner)
+                    | Smooth::Sampled(_, inner)
+                    | Smooth::Masked(inner) => MASS_ERROR + inner.rounding(cells),
+                };
+                *times as f64 * one
+            })
+            .sum();
+        let uses = self.folds + self.smooth.iter().map(|(_, times)| *times).sum::<u64>();
+        let convolutions = if self.is_simple() { 0.0 } else { uses as f64 };
+        inner
+            + MASS_ERROR * (1 + self.folds) as f64
+            + convolutions * 0.5 * f64::EPSILON * cells as f64
     }
 
     /// Whether every loss lies on the natural grid, so that a finer one gains nothing.

@@ -3,14 +3,13 @@
 use super::sample::Atoms;
 use crate::normal;
 
-/// What a mass may have lost to rounding before it got here, relative to it, apart from long sums.
-const MASS_ERROR: f64 = 64.0 * f64::EPSILON;
-
 /// The same loss, incurred independently a number of times.
 #[derive(Clone, Debug)]
 pub(super) struct Use {
     pub(super) times: f64,
     pub(super) atoms: Atoms,
+    /// What a mass may have lost to rounding before it got here, relative to it.
+    pub(super) rounding: f64,
 }
 
 /// All uses of one run in one direction.
@@ -53,12 +52,13 @@ impl Run {
 
     /// The logarithm of the factor by which rounding may have lowered a product of all masses.
     pub(super) fn mass_error(&self) -> f64 {
-        self.uses
-            .iter()
-            .map(|part| {
-                part.times * (MASS_ERROR + f64::EPSILON * 0.5 * part.atoms.losses.len() as f64)
-            })
-            .sum()
+        self.uses.iter().map(|part| part.times * part.rounding).sum()
+    }
+
+    /// The logarithm of the tilt at which a loss of the usual size is of order one.
+    fn scale(&self) -> f64 {
+        let spread = self.cumulants(0.0).variance.sqrt();
+        -libm::log(spread.clamp(1e-16, 1e16))
     }
 
     /// The number of uses.
@@ -130,7 +130,7 @@ impl Run {
             let value = self.cumulants(theta).value + self.mass_error() + 1e-12;
             (value + log_constant(theta) - libm::log(left)) / theta
         };
-        smallest(at).max(0.0)
+        smallest(self.scale(), at).max(0.0)
     }
 
     /// An upper bound on delta at `epsilon` by moments alone.
@@ -140,7 +140,7 @@ impl Run {
             self.cumulants(theta).value + self.mass_error() + 1e-12 + log_constant(theta)
                 - theta * epsilon
         };
-        (libm::exp(smallest(at)) + self.infinite()).min(1.0)
+        (libm::exp(smallest(self.scale(), at)) + self.infinite()).min(1.0)
     }
 }
 
@@ -148,13 +148,14 @@ fn log_constant(theta: f64) -> f64 {
     -theta * libm::log1p(1.0 / theta) - libm::log1p(theta)
 }
 
-/// The smallest value that `bound` takes on a net of exponents, refined around the best.
-fn smallest(bound: impl Fn(f64) -> f64) -> f64 {
-    let (mut centre, mut width, mut best) = (1.0, 1.0, f64::INFINITY);
-    for index in -12..=10 {
-        let value = bound(index as f64);
+/// The smallest value that `bound` takes on a net of exponents around `middle`, refined at the best.
+fn smallest(middle: f64, bound: impl Fn(f64) -> f64) -> f64 {
+    let (mut centre, mut width, mut best) = (middle, 1.0, f64::INFINITY);
+    for index in -12..=8 {
+        let exponent = middle + index as f64;
+        let value = bound(exponent);
         if value < best {
-            (best, centre) = (value, index as f64);
+            (best, centre) = (value, exponent);
         }
     }
     for _ in 0..8 {
@@ -205,7 +206,7 @@ fn scaled_tail(x: f64) -> f64 {
     normal::density(0.0) / x * (1.0 - inverse * (1.0 - 3.0 * inverse))
 }
 
-/// The smallest tilt from which on `reached` holds, between 0 and 1e12, to a `relative` accuracy.
+/// The smallest tilt from which on `reached` holds, between 0 and 1e20, to a `relative` accuracy.
 fn bisect_tilt(relative: f64, reached: impl Fn(f64) -> bool) -> f64 {
     if reached(0.0) {
         return 0.0;
@@ -214,7 +215,7 @@ fn bisect_tilt(relative: f64, reached: impl Fn(f64) -> bool) -> f64 {
     while !reached(high) {
         low = high;
         high *= 8.0;
-        if high > 1e12 {
+        if high > 1e20 {
             return high;
         }
     }

@@ -54,13 +54,15 @@ impl Solver {
     fn run(&self, pairs: &[Pair], direction: Direction) -> Run {
         let uses = pairs
             .iter()
+            .zip(&self.phases)
             .zip(self.times.iter().zip(&self.rates))
-            .map(|(pair, (times, rate))| {
+            .map(|((pair, phase), (times, rate))| {
                 let atoms = match self.neighbouring {
                     Neighbouring::AddRemove => Atoms::sampled(pair, *rate, direction),
                     Neighbouring::ReplaceOne => replaced(pair, *rate, direction),
                 };
-                Use { times: *times, atoms }
+                let rounding = phase.rounding(pair.masses.len());
+                Use { times: *times, atoms, rounding }
             })
             .collect();
         Run { uses }
@@ -141,13 +143,14 @@ impl Solver {
             match composed.epsilon(delta) {
                 Some(found) => {
                     best = best.min(found.max(0.0));
-                    if composed.round_off < 1e-3 || best == 0.0 {
+                    // A window chosen for a far larger epsilon has too coarse a grid.
+                    if (composed.round_off < 1e-3 && found > 0.5 * epsilon) || best == 0.0 {
                         break;
                     }
                     epsilon = found.max(0.0);
                 }
                 None if composed.highest_delta() > delta => {
-                    epsilon = composed.highest().max(1.5 * epsilon).max(1e-6);
+                    epsilon = composed.highest().max(1.5 * epsilon);
                 }
                 None => {
                     // Delta is met all over the window, so its lower end is a bound already.

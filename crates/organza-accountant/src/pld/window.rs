@@ -56,7 +56,7 @@ impl Window {
         let level = level.max(-80.0) + libm::log(NEGLIGIBLE * precision);
         let upper_theta = rough.upper_tilt(0.0, level);
         let upper = rough.cumulants(upper_theta).mean.min(run.largest()).max(epsilon);
-        let lower = epsilon - (spread + 0.02 * (upper - epsilon)).max(1e-9 * (1.0 + epsilon));
+        let lower = epsilon - (spread + 0.02 * (upper - epsilon)).max(1e-12 * epsilon);
         let round_off = libm::log(rough.count() * 400.0 * f64::EPSILON);
         let (mut theta, mut length) = (saddle, f64::INFINITY);
         for share in TILTS {
@@ -99,7 +99,7 @@ impl Window {
 /// about (theta + 1) v / 2 at the tilt theta.
 fn choose_step(run: &Run, theta: f64, length: f64, allowed: f64) -> f64 {
     if let Some(lattice) = common_lattice(run)
-        && length / lattice <= LONGEST as f64 * 0.9
+        && length / lattice <= 1.9 * LONGEST as f64
     {
         return lattice;
     }
