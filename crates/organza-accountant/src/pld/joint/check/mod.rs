@@ -4,8 +4,8 @@
 mod enumeration;
 mod monte_carlo;
 
-use chacha20::ChaCha8Rng;
-use rand_core::{Rng, SeedableRng};
+use organza_mechanism::random::PrivateRandom;
+use organza_mechanism::{Purpose, RandomSource, sample};
 
 use super::facts::Facts;
 use super::{selected, step};
@@ -70,16 +70,16 @@ impl Setting {
 }
 
 /// A fixed stream of random numbers.
-struct Random(ChaCha8Rng);
+struct Random(PrivateRandom);
 
 impl Random {
     fn new(seed: u64) -> Self {
-        Self(ChaCha8Rng::seed_from_u64(seed))
+        Self(RandomSource::from_seed(seed).substream(Purpose::Data, 0, 0))
     }
 
     /// Uniform on (0, 1).
     fn uniform(&mut self) -> f64 {
-        ((self.0.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+        sample::unit(&mut self.0)
     }
 
     fn normal(&mut self) -> f64 {
