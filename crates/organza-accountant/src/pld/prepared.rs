@@ -93,7 +93,7 @@ impl Prepared {
 
     /// A mechanism of which the pair is known, on its own grid.
     pub(super) fn on_grid(pair: Pair, tail: f64) -> Self {
-        Self { shift_square: 0.0, on_grids: vec![pair], smooth: Vec::new(), tail }
+        Self { shift_square: 0.0, on_grids: vec![pair], smooth: Vec::new(), folds: 1, tail }
     }
 
     /// A grid that is coarse and cheap, yet shows the shape of the loss.
