@@ -132,7 +132,11 @@ pub fn times(event: &Event, target: &Target) -> Result<(u64, Guarantee), Calibra
 ///
 /// # Errors
 /// If no rate above 1e-12 is low enough, or the accountant refuses.
-pub fn rate(event: &Event, times: u64, target: &Target) -> Result<(f64, Guarantee), CalibrateError> {
+pub fn rate(
+    event: &Event,
+    times: u64,
+    target: &Target,
+) -> Result<(f64, Guarantee), CalibrateError> {
     target.check()?;
     let price = |rate: f64| target.price(&event.clone().poisson(rate).repeat(times));
     let whole = price(1.0);
