@@ -9,11 +9,15 @@ Organza is for wide models: word vectors, recommenders, sparse linear models, wh
 parameters sit in tables of which one record touches a few rows.
 
 What it promises: nothing leaves the data except through a private mechanism, every mechanism \
-is described by an event, and the events of a run say what was spent. This version reads and \
-checks such events; pricing them and training come with later ones.";
+is described by an event, and the events of a run say what was spent. This version checks and \
+prices such events and finds the noise for a budget; training comes with later ones.";
 
 const EXAMPLES: &str = "\
 Examples:
+  organza account --rate 1e-4 --steps 200000 --noise-multiplier 0.5 --delta 1e-5
+                                        what a training costs
+  organza calibrate --rate 1e-4 --steps 200000 --epsilon 3 --delta 1e-5
+                                        the noise that keeps it within a budget
   organza event check run.json          check the events of a run and say them in words
   organza --json event check - < run.json
                                         the same from standard input, as one line of JSON

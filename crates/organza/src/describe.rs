@@ -157,13 +157,14 @@ fn drawn(draws: u64) -> String {
     plural(draws, "draw")
 }
 
-fn plural(number: u64, thing: &str) -> String {
+/// So many things.
+pub(crate) fn plural(number: u64, thing: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{} {thing}{ending}", count(number))
 }
 
 /// A whole number with its thousands apart.
-fn count(number: u64) -> String {
+pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {

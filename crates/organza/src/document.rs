@@ -1,6 +1,7 @@
 //! Files that hold an event, or a question about one.
 
 use crate::input::Input;
+use clap::ValueEnum;
 use organza_ledger::{Event, EventError, Neighbouring};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, error::Category};
@@ -50,7 +51,7 @@ pub(crate) struct Question {
 }
 
 /// The ways to price events.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Accountant {
     /// Privacy loss distributions.

@@ -4,13 +4,17 @@
 //! rows. The command line tool of the same name is built on what is re-exported here.
 //!
 //! ```
-//! use organza::ledger::Event;
+//! use organza::accountant::Accountant;
+//! use organza::ledger::{Event, Neighbouring};
 //!
 //! let step = Event::Gaussian { noise_multiplier: 0.5 };
 //! let run = step.poisson(1e-4).repeat(200_000);
-//! assert!(run.check().is_ok());
+//! let guarantee = Accountant::new(Neighbouring::AddRemove).compose(&run)?.epsilon(1e-5)?;
+//! assert!(guarantee.epsilon < 2.42);
+//! # Ok::<(), organza::ledger::AccountError>(())
 //! ```
 #![forbid(unsafe_code)]
 
+pub use organza_accountant as accountant;
 pub use organza_ledger as ledger;
 pub use organza_mechanism as mechanism;

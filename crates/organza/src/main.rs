@@ -1,12 +1,19 @@
 //! The `organza` command line tool.
 #![forbid(unsafe_code)]
 
+mod answer;
 mod arguments;
+mod chart;
 mod command;
+mod curves;
 mod describe;
+mod digits;
 mod document;
+mod group;
 mod input;
 mod output;
+mod training;
+mod usage;
 
 use crate::{arguments::Arguments, output::Output};
 use std::process::ExitCode;

@@ -1,6 +1,6 @@
 //! The one place that writes: results on standard output, everything else on standard error.
 
-use crate::arguments::OutputOptions;
+use crate::{arguments::OutputOptions, usage::UsageError};
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 use clap::ColorChoice;
@@ -11,8 +11,13 @@ use std::{
     process::ExitCode,
 };
 
+/// The exit code for a command line that makes no sense, as the parser's own.
+const WRONG_USAGE: u8 = 2;
+
 /// How a good outcome looks.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
+/// How something that must not be relied on looks.
+pub(crate) const DOUBT: Style = AnsiColor::Yellow.on_default();
 const BAD: Style = AnsiColor::Red.on_default().bold();
 const NOTE: Style = AnsiColor::Cyan.on_default().bold();
 
@@ -33,6 +38,11 @@ impl Output {
             ColorChoice::Never => anstream::ColorChoice::Never,
         };
         Self { json: options.json, quiet: options.quiet, verbose: options.verbose, color }
+    }
+
+    /// Whether a person reads the result.
+    pub(crate) fn is_for_people(&self) -> bool {
+        !self.json
     }
 
     /// Prints the result of a command: its `Display` for people, its `Serialize` for programs.
@@ -68,7 +78,7 @@ impl Output {
             return ExitCode::SUCCESS;
         }
         self.message(format_args!("{BAD}error:{BAD:#} {error:#}"));
-        ExitCode::FAILURE
+        if error.is::<UsageError>() { ExitCode::from(WRONG_USAGE) } else { ExitCode::FAILURE }
     }
 
     fn message(&self, message: impl Display) {

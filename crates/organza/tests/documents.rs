@@ -9,7 +9,7 @@ use std::{
 };
 use support::{Run, root};
 
-const PAPER_RUN: &str = "event check docs/guide/paper-run.json";
+const PAPER_RUN: &str = "account --file docs/guide/paper-run.json";
 
 #[test]
 fn the_first_command_of_the_readme_gives_what_it_shows() {
@@ -18,6 +18,45 @@ fn the_first_command_of_the_readme_gives_what_it_shows() {
     let run = Run::new(PAPER_RUN).in_root().run();
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert!(readme.contains(&run.stdout), "the README does not show:\n{}", run.stdout);
+}
+
+#[test]
+fn the_guide_shows_what_its_commands_print() {
+    let guide = fs::read_to_string(root().join("docs/guide/command-line.md")).unwrap();
+    for line in [
+        "account --rate 1e-4 --steps 200000 --noise-multiplier 0.5 --delta 1e-5",
+        "calibrate --rate 1e-4 --steps 200000 --epsilon 3 --delta 1e-5",
+    ] {
+        let run = Run::new(line).run();
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let shown = format!("```sh\norganza {line}\n```\n\n```text\n{}```\n", run.stdout);
+        assert!(guide.contains(&shown), "the guide does not show:\n{shown}");
+    }
+}
+
+/// The figures of the table of the paper's run, asked by the commands above it.
+#[test]
+fn the_figures_of_the_accounting_page_come_from_its_commands() {
+    let page = fs::read_to_string(root().join("docs/concepts/accounting.md")).unwrap();
+    let block = page.split("\n\n").find(|block| block.starts_with("    organza account ")).unwrap();
+    let block = block.replace("\\\n", " ");
+    let mut lines: Vec<&str> = block.lines().map(|line| line.trim()).collect();
+    let stronger = lines[0].replace("0.5", "0.32");
+    lines.push(&stronger);
+    let rows = page
+        .lines()
+        .filter(|line| line.starts_with("| "))
+        .skip_while(|line| !line.starts_with("| noise on everything |"));
+    assert_eq!(lines.len(), 5);
+    for (line, row) in lines.iter().zip(rows) {
+        let run = Run::new(line.strip_prefix("organza ").unwrap()).run();
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let figures: Vec<&str> = row.split('|').skip(2).take(3).map(str::trim).collect();
+        for (accountant, figure) in ["pld", "rdp", "theorem"].into_iter().zip(figures) {
+            let answer = run.stdout.lines().find(|line| line.starts_with(accountant)).unwrap();
+            assert_eq!(answer.split_whitespace().nth(1), Some(figure), "{line}: {answer}");
+        }
+    }
 }
 
 #[test]

@@ -96,7 +96,7 @@ impl Run {
 }
 
 impl Outcome {
-    /// Everything that a snapshot should hold.
+    /// Everything that a snapshot should hold: times are left out, long fractions cut.
     pub(crate) fn show(&self) -> String {
         let code = self.code.map_or_else(|| "killed".to_owned(), |code| code.to_string());
         let stream = |name: &str, text: &str| match text {
@@ -106,8 +106,35 @@ impl Outcome {
         format!(
             "$ organza {}\n{}{}--- exit code {code}\n",
             self.line,
-            stream("stdout", &self.stdout),
+            stream("stdout", &cut_fractions(&without_times(&self.stdout))),
             stream("stderr", &self.stderr)
         )
     }
+}
+
+/// The text with the value of every `seconds` left out.
+fn without_times(text: &str) -> String {
+    let mut parts = text.split("\"seconds\":");
+    let mut kept = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find([',', '}']).unwrap_or(part.len());
+        kept += "\"seconds\":[time]";
+        kept += &part[end..];
+    }
+    kept
+}
+
+/// The text with every fraction of more than nine digits cut to four, which no change of the
+/// numerics within its tolerance moves.
+fn cut_fractions(text: &str) -> String {
+    let mut parts = text.split('.');
+    let mut kept = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let digits = part.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(part.len());
+        let cut = if digits > 9 { 4 } else { digits };
+        kept.push('.');
+        kept += &part[..cut];
+        kept += &part[digits..];
+    }
+    kept
 }

@@ -1,0 +1,299 @@
+//! The flags that describe a training: so many steps, each on a Poisson batch, each selecting
+//! coordinates in some way and adding Gaussian noise.
+
+use crate::{
+    describe::number,
+    usage::{UsageError, needed},
+};
+use clap::{Args, ValueEnum};
+use organza_accountant::calibrate::Selection;
+use organza_ledger::{Event, MaxNoise};
+
+/// A training in flags; which of them are needed depends on what is asked.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Training")]
+pub(crate) struct TrainingOptions {
+    /// The probability with which a unit joins a batch (1: no sampling)
+    #[arg(long, value_name = "Q")]
+    pub(crate) rate: Option<f64>,
+
+    /// The number of steps
+    #[arg(long, value_name = "T")]
+    pub(crate) steps: Option<u64>,
+
+    /// The deviation of the noise over the sensitivity
+    #[arg(long, value_name = "SIGMA")]
+    pub(crate) noise_multiplier: Option<f64>,
+
+    /// How each step selects the coordinates that get noise, if not all do
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) select: Option<Select>,
+
+    /// The number of coordinates that a step selects
+    #[arg(long, value_name = "K")]
+    pub(crate) draws: Option<u64>,
+
+    /// The bounded range of one draw
+    #[arg(long, value_name = "ETA")]
+    pub(crate) selection_epsilon: Option<f64>,
+
+    /// The number of coordinates to select from
+    #[arg(long, value_name = "P")]
+    pub(crate) candidates: Option<u64>,
+
+    /// The largest score (exponential)
+    #[arg(long, value_name = "CAP")]
+    pub(crate) score_cap: Option<f64>,
+
+    /// How far one unit moves the vector of scores, in L2 (exponential)
+    #[arg(long, value_name = "L2")]
+    pub(crate) score_l2: Option<f64>,
+
+    /// The number of coordinates above the threshold (sparse-vector)
+    #[arg(long, value_name = "C")]
+    pub(crate) hits: Option<u64>,
+
+    /// What the noise of the threshold costs for each hit (sparse-vector)
+    #[arg(long, value_name = "EPSILON")]
+    pub(crate) threshold_epsilon: Option<f64>,
+
+    /// What the noise of the queries costs for each hit (sparse-vector)
+    #[arg(long, value_name = "EPSILON")]
+    pub(crate) query_epsilon: Option<f64>,
+}
+
+/// The ways to select coordinates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Select {
+    /// Draws without replacement, proportional to e^(weight x score)
+    Exponential,
+    /// A mask that ignores the data
+    Uniform,
+    /// Scores above a noisy threshold, fresh after each hit
+    SparseVector,
+    /// The best of scores with Gumbel noise, one after the other
+    NoisyMax,
+}
+
+impl Select {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Exponential => "exponential",
+            Self::Uniform => "uniform",
+            Self::SparseVector => "sparse-vector",
+            Self::NoisyMax => "noisy-max",
+        }
+    }
+
+    /// The flags that say something about this selection.
+    fn flags(self) -> &'static [&'static str] {
+        match self {
+            Self::Exponential => {
+                &["--draws", "--selection-epsilon", "--candidates", "--score-cap", "--score-l2"]
+            }
+            Self::Uniform => &["--draws", "--candidates"],
+            Self::SparseVector => &["--hits", "--threshold-epsilon", "--query-epsilon"],
+            Self::NoisyMax => &["--draws", "--selection-epsilon"],
+        }
+    }
+}
+
+impl TrainingOptions {
+    /// The whole training, as an event that passed its check.
+    pub(crate) fn event(&self) -> Result<Event, UsageError> {
+        let step = self.step()?;
+        let rate = self.needed_rate()?;
+        let steps = self.needed_steps()?;
+        let sampled = if rate == 1.0 { step } else { step.poisson(rate) };
+        checked(if steps == 1 { sampled } else { sampled.repeat(steps) })
+    }
+
+    /// One step, as if everyone were in the batch.
+    pub(crate) fn step(&self) -> Result<Event, UsageError> {
+        self.only_flags_of_the_selection()?;
+        let noise_multiplier = self.needed_noise_multiplier()?;
+        let noise = Event::Gaussian { noise_multiplier };
+        let Some(select) = self.select else { return checked(noise) };
+        let selection = match select {
+            Select::Uniform => {
+                let share = self.share_of_the_mask()?;
+                return checked(Event::UniformMask { share, event: Box::new(noise) });
+            }
+            Select::Exponential => {
+                let known = self.known_of_the_scores()?;
+                Event::Exponential {
+                    epsilon: self.needed_selection_epsilon()?,
+                    draws: self.needed_draws()?,
+                    candidates: known.map(|(candidates, _, _)| candidates),
+                    cap: known.map(|(_, cap, _)| cap),
+                    l2: known.map(|(_, _, l2)| l2),
+                }
+            }
+            Select::NoisyMax => Event::NoisyMax {
+                epsilon: self.needed_selection_epsilon()?,
+                draws: self.needed_draws()?,
+                noise: MaxNoise::Gumbel,
+            },
+            Select::SparseVector => Event::SparseVector {
+                threshold_epsilon: needed(
+                    self.threshold_epsilon,
+                    "--threshold-epsilon",
+                    "what the noise of the threshold costs for each hit",
+                )?,
+                query_epsilon: needed(
+                    self.query_epsilon,
+                    "--query-epsilon",
+                    "what the noise of the queries costs for each hit",
+                )?,
+                hits: needed(self.hits, "--hits", "after how many hits it stops")?,
+                refreshed: true,
+                value_epsilon: None,
+            },
+        };
+        checked(Event::Compose(vec![selection, noise]))
+    }
+
+    /// The selection whose budget shall be found, `share` of it for the draws.
+    pub(crate) fn selection(&self, share: f64) -> Result<Option<Selection>, UsageError> {
+        self.only_flags_of_the_selection()?;
+        match self.select {
+            None => Ok(None),
+            Some(Select::Exponential) => Ok(Some(Selection::Exponential {
+                draws: self.needed_draws()?,
+                share,
+                capped: self.known_of_the_scores()?,
+            })),
+            Some(Select::Uniform) => {
+                Ok(Some(Selection::Uniform { share: self.share_of_the_mask()? }))
+            }
+            Some(other) => Err(UsageError::new(
+                format!("no budget is split between `--select {}` and the noise", other.name()),
+                "give all its parameters and ask for `--find steps` or `--find rate`, or select \
+                 `exponential` or `uniform`",
+            )),
+        }
+    }
+
+    pub(crate) fn needed_rate(&self) -> Result<f64, UsageError> {
+        needed(self.rate, "--rate", "the probability with which a unit joins a batch")
+    }
+
+    pub(crate) fn needed_steps(&self) -> Result<u64, UsageError> {
+        needed(self.steps, "--steps", "the number of steps")
+    }
+
+    pub(crate) fn needed_noise_multiplier(&self) -> Result<f64, UsageError> {
+        let purpose = "the deviation of the noise over the sensitivity";
+        needed(self.noise_multiplier, "--noise-multiplier", purpose)
+    }
+
+    fn needed_selection_epsilon(&self) -> Result<f64, UsageError> {
+        needed(self.selection_epsilon, "--selection-epsilon", "the bounded range of one draw")
+    }
+
+    fn needed_draws(&self) -> Result<u64, UsageError> {
+        needed(self.draws, "--draws", "the number of coordinates that a step selects")
+    }
+
+    fn share_of_the_mask(&self) -> Result<f64, UsageError> {
+        let (draws, candidates) = (self.needed_draws()?, self.candidates);
+        let candidates = needed(candidates, "--candidates", "how many coordinates there are")?;
+        if draws > candidates {
+            return Err(UsageError::new(
+                format!("`--draws` is {draws}, but there are only {candidates} to draw from"),
+                "lower `--draws` or raise `--candidates`",
+            ));
+        }
+        Ok(draws as f64 / candidates.max(1) as f64)
+    }
+
+    /// The number of candidates, the cap and the L2 bound: all of them, or none.
+    fn known_of_the_scores(&self) -> Result<Option<(u64, f64, f64)>, UsageError> {
+        match (self.candidates, self.score_cap, self.score_l2) {
+            (Some(candidates), Some(cap), Some(l2)) => Ok(Some((candidates, cap, l2))),
+            (None, None, None) => Ok(None),
+            (candidates, cap, l2) => {
+                let all = [
+                    ("`--candidates`", candidates.is_some()),
+                    ("`--score-cap`", cap.is_some()),
+                    ("`--score-l2`", l2.is_some()),
+                ];
+                let list = |given: bool| {
+                    let some = all.iter().filter(|(_, is_given)| *is_given == given);
+                    some.map(|(flag, _)| *flag).collect::<Vec<_>>().join(" and ")
+                };
+                Err(UsageError::new(
+                    format!("{} alone does not tighten the account of the selection", list(true)),
+                    format!("add {} too, or give none of the three", list(false)),
+                ))
+            }
+        }
+    }
+
+    fn only_flags_of_the_selection(&self) -> Result<(), UsageError> {
+        let given = self.given_of_the_selection();
+        let Some(select) = self.select else {
+            return match given.first() {
+                None => Ok(()),
+                Some((flag, _)) => Err(UsageError::new(
+                    format!("`{flag}` speaks of a selection, and there is none"),
+                    "add `--select exponential` (or uniform, sparse-vector, noisy-max)",
+                )),
+            };
+        };
+        match given.iter().find(|(flag, _)| !select.flags().contains(flag)) {
+            None => Ok(()),
+            Some((flag, _)) => Err(UsageError::new(
+                format!("`{flag}` says nothing about `--select {}`", select.name()),
+                format!("remove `{flag}`; these belong to it: {}", select.flags().join(", ")),
+            )),
+        }
+    }
+
+    fn given_of_the_selection(&self) -> Vec<(&'static str, String)> {
+        let real = |value: Option<f64>| value.map(number);
+        let whole = |value: Option<u64>| value.map(|value| value.to_string());
+        [
+            ("--draws", whole(self.draws)),
+            ("--selection-epsilon", real(self.selection_epsilon)),
+            ("--candidates", whole(self.candidates)),
+            ("--score-cap", real(self.score_cap)),
+            ("--score-l2", real(self.score_l2)),
+            ("--hits", whole(self.hits)),
+            ("--threshold-epsilon", real(self.threshold_epsilon)),
+            ("--query-epsilon", real(self.query_epsilon)),
+        ]
+        .into_iter()
+        .filter_map(|(flag, value)| value.map(|value| (flag, value)))
+        .collect()
+    }
+
+    /// The flags that state this training.
+    pub(crate) fn command_line(&self) -> String {
+        let words = self.given().into_iter().map(|(flag, value)| format!("{flag} {value}"));
+        words.collect::<Vec<_>>().join(" ")
+    }
+
+    /// The first flag that was given, if any was.
+    pub(crate) fn first_given(&self) -> Option<&'static str> {
+        self.given().first().map(|(flag, _)| *flag)
+    }
+
+    fn given(&self) -> Vec<(&'static str, String)> {
+        [
+            ("--rate", self.rate.map(number)),
+            ("--steps", self.steps.map(|steps| steps.to_string())),
+            ("--noise-multiplier", self.noise_multiplier.map(number)),
+            ("--select", self.select.map(|select| select.name().to_owned())),
+        ]
+        .into_iter()
+        .filter_map(|(flag, value)| value.map(|value| (flag, value)))
+        .chain(self.given_of_the_selection())
+        .collect()
+    }
+}
+
+fn checked(event: Event) -> Result<Event, UsageError> {
+    event.check().map_err(|error| UsageError::from_event(&error))?;
+    Ok(event)
+}

@@ -1,0 +1,212 @@
+//! What events cost, asked as a person would.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod support;
+
+use insta::assert_snapshot;
+use serde_json::Value;
+use std::{fs, path::Path};
+use support::{Run, organza};
+
+const PAPER: &str = "account --rate 1e-4 --steps 200000 --noise-multiplier 0.5 --delta 1e-5";
+const DRAWS: &str = "--select exponential --draws 100 --selection-epsilon 0.28379";
+const SCORES: &str = "--candidates 100000 --score-cap 0.1 --score-l2 0.75";
+const MASK: &str = "--select uniform --draws 100 --candidates 100000";
+
+fn answer(line: &str) -> Value {
+    let run = organza(&format!("--json {line}"));
+    assert_eq!(run.code, Some(0), "{line}: {}", run.stderr);
+    serde_json::from_str(&run.stdout).unwrap()
+}
+
+fn epsilon(line: &str) -> f64 {
+    answer(line)["epsilon"].as_f64().unwrap()
+}
+
+#[test]
+fn the_figures_of_the_papers_run() {
+    let between = |low: f64, high: f64, line: &str| {
+        let found = epsilon(line);
+        assert!(low <= found && found <= high, "{line}: {found}");
+    };
+    between(2.4175, 2.4185, PAPER);
+    between(6.634, 6.75, &format!("{PAPER} {DRAWS}"));
+    between(0.316, 0.33, &format!("{PAPER} {DRAWS} {SCORES}"));
+    between(0.2, 0.27, &format!("{PAPER} {MASK}"));
+    between(22.345, 22.355, &PAPER.replace("0.5", "0.32"));
+    let theorem = format!("{PAPER} {DRAWS} --accountant theorem");
+    between(24.15, 24.25, &theorem);
+    assert_eq!(answer(&theorem)["sound"], false);
+    assert!(organza(&theorem).stderr.contains("as printed, not sound"));
+}
+
+#[test]
+fn noise_alone_in_words() {
+    assert_snapshot!(organza(PAPER).show());
+}
+
+#[test]
+fn selection_with_all_that_is_known_in_words() {
+    assert_snapshot!(organza(&format!("{PAPER} {DRAWS} {SCORES} --unit review --group 3")).show());
+}
+
+#[test]
+fn a_mask_under_replacement_in_words() {
+    assert_snapshot!(organza(&format!("{PAPER} {MASK} --neighbouring replace-one")).show());
+}
+
+#[test]
+fn delta_in_words() {
+    assert_snapshot!(
+        organza("account --rate 1 --steps 1 --noise-multiplier 2 --epsilon 1 --group 2").show()
+    );
+}
+
+#[test]
+fn help_of_account() {
+    assert_snapshot!(organza("account --help").show());
+}
+
+#[test]
+fn every_accountant_as_json() {
+    let shown: Vec<String> = ["pld", "rdp", "theorem"]
+        .map(|name| organza(&format!("--json {PAPER} {DRAWS} --accountant {name}")).show())
+        .into();
+    assert_snapshot!(shown.join("\n"));
+}
+
+#[test]
+fn one_step_on_everyone_is_the_plain_gaussian_mechanism() {
+    // Balle and Wang (2018), Theorem 8, at sigma = 1 and epsilon = 1.
+    let found = answer("account --rate 1 --steps 1 --noise-multiplier 1 --epsilon 1");
+    assert!((found["delta"].as_f64().unwrap() - 0.126_936_737_506_643_97).abs() < 1e-12);
+    let there_and_back =
+        format!("account --rate 1 --steps 1 --noise-multiplier 1 --delta {}", found["delta"]);
+    assert!((epsilon(&there_and_back) - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_file_and_its_short_form_agree() {
+    let file = Run::new("--json account --file docs/guide/paper-run.json").in_root().run();
+    assert_eq!(file.code, Some(0), "{}", file.stderr);
+    let file: Value = serde_json::from_str(&file.stdout).unwrap();
+    assert_eq!(file["epsilon"], answer(&format!("{PAPER} {DRAWS} {SCORES}"))["epsilon"]);
+}
+
+#[test]
+fn flags_win_over_the_file() {
+    let event = br#"{"repeat": {"times": 100, "event": {"gaussian": {"noise_multiplier": 20}}}}"#;
+    let unasked = Run::new("account --file -").input(event).run();
+    assert_eq!(unasked.code, Some(2));
+    assert!(unasked.stderr.contains("--delta"), "{}", unasked.stderr);
+    let asked = Run::new("--json account --file - --delta 1e-6").input(event).run();
+    assert_eq!(asked.code, Some(0), "{}", asked.stderr);
+    let other = answer("account --file question.json --epsilon 2 --neighbouring add-remove");
+    assert_eq!(
+        (&other["accountant"], &other["neighbouring"]),
+        (&"rdp".into(), &"add-remove".into())
+    );
+    assert_eq!(other["epsilon"], 2.0);
+}
+
+#[test]
+fn other_selections_are_priced_too() {
+    for select in [
+        "--select sparse-vector --hits 10 --threshold-epsilon 0.02 --query-epsilon 0.04",
+        "--select noisy-max --draws 10 --selection-epsilon 0.05",
+    ] {
+        let found = epsilon(&format!("{PAPER} {select}"));
+        assert!(found > epsilon(PAPER) && found < 4.0, "{select}: {found}");
+    }
+    let gumbel = "--draws 100 --selection-epsilon 0.28379";
+    let peeled = epsilon(&format!("{PAPER} --select noisy-max {gumbel}"));
+    assert_eq!(peeled, epsilon(&format!("{PAPER} --select exponential {gumbel}")));
+}
+
+#[test]
+fn what_loss_distributions_refuse_falls_to_divergences_and_says_so() {
+    let line = PAPER.replace("1e-5", "1e-60");
+    assert_eq!(answer(&line)["accountant"], "rdp");
+    assert_snapshot!(organza(&line).show());
+    let insisted = organza(&format!("{line} --accountant pld"));
+    assert_eq!((insisted.code, insisted.stdout.as_str()), (Some(1), ""));
+    assert!(
+        insisted.stderr.starts_with("error: pld: no account for this question: delta is 1e-60")
+    );
+}
+
+#[test]
+fn refusals_name_the_event() {
+    let event = br#"{"discrete_gaussian": {"noise_multiplier": 3}}"#;
+    let loose = Run::new("--json account --file - --delta 1e-5").input(event).run();
+    assert_eq!(loose.code, Some(0), "{}", loose.stderr);
+    assert!(loose.stdout.contains("\"rdp\"") && loose.stderr.contains("`discrete_gaussian`"));
+    let run = Run::new("account --file - --delta 1e-5 --accountant pld").input(event).run();
+    assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
+    assert!(run.stderr.starts_with("error: pld: ") && run.stderr.contains("`discrete_gaussian`"));
+}
+
+#[test]
+fn wrong_combinations_name_the_flag_that_mends_them() {
+    let shown: Vec<String> = [
+        "account --rate 1e-4 --steps 10 --noise-multiplier 1".to_owned(),
+        "account --rate 1e-4 --noise-multiplier 1 --delta 1e-5".to_owned(),
+        format!("{PAPER} --draws 100"),
+        format!("{PAPER} --select exponential --draws 100"),
+        format!("{PAPER} {DRAWS} --score-cap 0.1"),
+        format!("{PAPER} {DRAWS} --hits 3"),
+        format!("{PAPER} --select uniform --draws 5 --candidates 4"),
+        format!("{PAPER} --epsilon 1"),
+        format!("{PAPER} --file question.json"),
+        format!("{PAPER} --accountant theorem --group 2"),
+        PAPER.replace("0.5", "0"),
+        PAPER.replace("1e-4", "1.5"),
+        format!("{PAPER} {}", DRAWS.replace("0.28379", "inf")),
+    ]
+    .map(|line| {
+        let run = organza(&line);
+        assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{line}");
+        run.show()
+    })
+    .into();
+    assert_snapshot!(shown.join("\n"));
+}
+
+#[test]
+fn extreme_questions_get_an_answer_or_a_reason() {
+    for sigma in ["0.05", "1e4"] {
+        for rate in ["1e-9", "1"] {
+            for steps in ["1", "1000000000"] {
+                for delta in ["1e-15", "0.5"] {
+                    let line = format!(
+                        "--json account --rate {rate} --steps {steps} --noise-multiplier {sigma} \
+                         --delta {delta}"
+                    );
+                    let run = organza(&line);
+                    if run.code == Some(0) {
+                        let found: Value = serde_json::from_str(&run.stdout).unwrap();
+                        assert!(found["epsilon"].as_f64().unwrap() >= 0.0, "{line}");
+                    } else {
+                        assert_eq!(run.code, Some(1), "{line}");
+                        assert!(run.stderr.starts_with("error: "), "{line}: {}", run.stderr);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_plot_is_a_picture_of_the_answer() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("curve.svg");
+    let run = organza(&format!("{PAPER} --plot {}", path.display()));
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let svg = fs::read_to_string(&path).unwrap();
+    assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
+    for part in ["epsilon over delta", "epsilon over steps", "2.418 at 200,000", "(2.418, 1e-5)"] {
+        assert!(svg.contains(part), "{part} is missing");
+    }
+    let nowhere = organza(&format!("{PAPER} --plot missing/curve.svg"));
+    assert_eq!((nowhere.code, nowhere.stdout.as_str()), (Some(1), ""));
+    assert!(nowhere.stderr.starts_with("error: cannot write missing/curve.svg: "));
+}
