@@ -24,16 +24,29 @@ pub fn between(low: f64, high: f64) -> f64 {
 
 /// The hockey stick of N(`shift`, 1) over N(0, 1) at `threshold`: E_Q\[(dP/dQ - threshold)+\].
 ///
-/// It is convex and falls in `threshold`, and rises in `shift`.
+/// It is convex and falls in `threshold`, and rises in `shift`. What is beyond the largest float is
+/// taken at it, from above.
 pub fn hockey_stick(threshold: f64, shift: f64) -> f64 {
-    if shift <= 0.0 {
-        return (1.0 - threshold).max(0.0);
-    }
     if threshold <= 0.0 {
         return 1.0 - threshold;
     }
-    let centre = libm::log(threshold) / shift;
-    (below(0.5 * shift - centre) - threshold * below(-0.5 * shift - centre)).max(0.0)
+    hockey_stick_at(libm::log(threshold.min(f64::MAX)), shift)
+}
+
+/// The hockey stick at the threshold exp(`level`), which need not be a float.
+///
+/// Above a level of 600 it is bounded by its first term, P\[dP/dQ > threshold\], which is close there:
+/// the second is smaller by (x / (x + shift)) for a tail at x standard deviations.
+pub fn hockey_stick_at(level: f64, shift: f64) -> f64 {
+    if shift <= 0.0 {
+        return (-libm::expm1(level)).max(0.0);
+    }
+    let centre = level / shift;
+    let first = below(0.5 * shift - centre);
+    if level > 600.0 {
+        return first;
+    }
+    (first - libm::exp(level) * below(-0.5 * shift - centre)).max(0.0)
 }
 
 /// The value that a normal exceeds with probability `probability`, by Newton steps on the tail.
@@ -70,6 +83,14 @@ mod tests {
         for probability in [0.5, 0.3, 1e-3, 1e-9, 1e-18, 1e-100, 1e-300] {
             assert!((above(exceeded_with(probability)) / probability - 1.0).abs() < 1e-11);
         }
+        // Far beyond the largest float the curve still falls from 1 to 0 around shift^2 / 2.
+        for shift in [40.0, 1e3, 6e5] {
+            let level = |deviations: f64| 0.5 * shift * shift + deviations * shift;
+            assert!(hockey_stick_at(level(-9.0), shift) > 1.0 - 1e-15);
+            let tail = hockey_stick_at(level(6.0), shift);
+            assert!((0.8 * above(6.0)..=above(6.0) * (1.0 + 1e-9)).contains(&tail), "{shift}");
+        }
+        assert!(hockey_stick(f64::INFINITY, 100.0) > 0.999);
         assert!((exceeded_with(0.9) + exceeded_with(0.1)).abs() < 1e-12);
     }
 }

@@ -179,3 +179,29 @@ proptest! {
         }
     }
 }
+
+/// Losses beyond the logarithm of the largest float (709.8) are priced, not cut off there.
+#[test]
+fn a_single_release_may_cost_more_than_the_floats_can_exponentiate() {
+    let price = |event: Event| {
+        let account = Accountant::new(Neighbouring::AddRemove).compose(&event).expect("supported");
+        account.epsilon(1e-9).expect("finite").epsilon
+    };
+    for epsilon in [500.0, 700.0, 720.0, 1_000.0, 1e6] {
+        let pure = price(Event::Pure { epsilon });
+        assert!(pure <= epsilon && pure > epsilon - 1e-6, "{epsilon}: {pure}");
+        let laplace = price(Event::Laplace { noise_multiplier: 1.0 / epsilon });
+        assert!(laplace <= epsilon && laplace > epsilon - 1e-6, "{epsilon}: {laplace}");
+        // Half of the units of a batch see a loss of epsilon + ln(1/2).
+        let sampled = price(Event::Pure { epsilon }.poisson(0.5));
+        assert!((sampled - (epsilon - 2.0_f64.ln())).abs() < 1e-6, "{epsilon}: {sampled}");
+    }
+    for (multiplier, times) in [(0.05, 1), (0.05, 1_000_000_000), (0.01, 1), (0.5, 100_000)] {
+        let shift = f64::from(times).sqrt() / multiplier;
+        let gaussian = price(Event::Gaussian { noise_multiplier: multiplier }.repeat(times as u64));
+        // The tail of 1e-9 lies six standard deviations above the mean loss, shift^2 / 2.
+        let (low, high) = (5.9 * shift, 6.0 * shift);
+        let over = gaussian - 0.5 * shift * shift;
+        assert!(low < over && over < high, "{multiplier} {times}: {gaussian}");
+    }
+}

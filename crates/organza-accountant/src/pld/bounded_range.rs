@@ -117,15 +117,11 @@ fn curve(range: f64, draws: u64, cells: usize, tail: f64) -> Vec<f64> {
     next
 }
 
-/// The hockey stick of one draw at `threshold` (exact): (1 - exp((e - range)/2))^2 / (1 - exp(-range))
+/// The hockey stick of one draw at the threshold exp(`level`) (exact): (1 - exp((e - range)/2))^2 / (1 - exp(-range))
 /// for |e| <= `range`, e = log `threshold`.
-pub(super) fn hockey_stick(threshold: f64, range: f64) -> f64 {
-    if threshold <= 0.0 || range <= 0.0 {
-        return (1.0 - threshold).max(0.0);
-    }
-    let level = libm::log(threshold);
-    if level <= -range {
-        return 1.0 - threshold;
+pub(super) fn hockey_stick(level: f64, range: f64) -> f64 {
+    if range <= 0.0 || level <= -range {
+        return (-libm::expm1(level)).max(0.0);
     }
     if level >= range {
         return 0.0;
@@ -143,7 +139,7 @@ mod tests {
         for range in [0.01, 0.5, 2.0, 9.0] {
             let pair = pair(range, 1, 1e-30);
             for share in [0.0, 0.1, 0.5, 0.9] {
-                let truth = hockey_stick(libm::exp(share * range), range);
+                let truth = hockey_stick(share * range, range);
                 let claim = pair.delta(share * range);
                 assert!(claim >= truth * (1.0 - 1e-11) && claim <= truth * 1.01 + 1e-3 * range);
             }

@@ -7,6 +7,9 @@ use crate::normal;
 /// What the closed forms may lose to rounding, relative to delta.
 const ROUNDING: f64 = 1e-12;
 
+/// An epsilon whose exponential is within the floats, and above which one more is nothing.
+const LARGE: f64 = 600.0;
+
 /// One use of one mechanism with a symmetric pair, on a Poisson batch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Closed {
@@ -43,28 +46,36 @@ impl Closed {
         Some(Self { mechanism, rate: *rate })
     }
 
-    fn hockey_stick(&self, threshold: f64) -> f64 {
+    /// The curve before sampling at the threshold exp(`level`).
+    fn hockey_stick(&self, level: f64) -> f64 {
         match self.mechanism {
-            Mechanism::Gaussian { shift } => normal::hockey_stick(threshold, shift),
+            Mechanism::Gaussian { shift } => normal::hockey_stick_at(level, shift),
             Mechanism::Laplace { noise_multiplier } => {
-                laplace::hockey_stick(threshold, noise_multiplier)
+                laplace::hockey_stick(level, noise_multiplier)
             }
-            Mechanism::Pure { epsilon } => pure::hockey_stick(threshold, epsilon),
-            Mechanism::BoundedRange { epsilon } => bounded_range::hockey_stick(threshold, epsilon),
+            Mechanism::Pure { epsilon } => pure::hockey_stick(level, epsilon),
+            Mechanism::BoundedRange { epsilon } => bounded_range::hockey_stick(level, epsilon),
         }
     }
 
     /// Delta at `epsilon` >= 0 in the worse direction.
     ///
     /// With a = e^epsilon and H the curve before sampling: for removal q H((a - 1 + q)/q); for
-    /// addition (1 - (1-q) a) H(q a / (1 - (1-q) a)) while a < 1/(1-q), and nothing beyond.
+    /// addition (1 - (1-q) a) H(q a / (1 - (1-q) a)) while a < 1/(1-q), and nothing beyond. Thresholds
+    /// go by their logarithms, because a soon exceeds the floats.
     pub(super) fn delta(&self, epsilon: f64) -> (f64, Direction) {
         let rate = self.rate;
         let beyond = libm::expm1(epsilon);
-        let remove = rate * self.hockey_stick((beyond + rate) / rate);
-        let left = rate - (1.0 - rate) * beyond;
+        let removed = if epsilon < LARGE {
+            libm::log1p(beyond / rate)
+        } else {
+            // What is left out is e^-600 of the threshold.
+            epsilon - libm::log(rate)
+        };
+        let remove = rate * self.hockey_stick(removed);
+        let left = if rate < 1.0 { rate - (1.0 - rate) * beyond } else { 1.0 };
         let add = if left > 0.0 {
-            left * self.hockey_stick(rate * libm::exp(epsilon) / left)
+            left * self.hockey_stick(epsilon + libm::log(rate / left))
         } else {
             0.0
         };

@@ -43,17 +43,16 @@ pub fn discrete_pair(noise_multiplier: f64, step: f64) -> Pair {
     pure::pair(1.0 / noise_multiplier, step)
 }
 
-/// The hockey stick of the Laplace pair at `threshold` (exact).
-pub(super) fn hockey_stick(threshold: f64, noise_multiplier: f64) -> f64 {
+/// The hockey stick of the Laplace pair at the threshold exp(`level`) (exact).
+pub(super) fn hockey_stick(level: f64, noise_multiplier: f64) -> f64 {
     let epsilon = 1.0 / noise_multiplier;
-    let level = libm::log(threshold);
-    if threshold <= 0.0 || level <= -epsilon {
-        return 1.0 - threshold;
+    if level <= -epsilon {
+        return -libm::expm1(level);
     }
     if level >= epsilon {
         return 0.0;
     }
-    // For |log a| < e: P(L > log a) - a Q(L > log a) = 1 - exp((log a - e)/2).
+    // For |level| < e: P(L > level) - exp(level) Q(L > level) = 1 - exp((level - e)/2).
     -libm::expm1(0.5 * (level - epsilon))
 }
 
@@ -68,7 +67,7 @@ mod tests {
             let (with, without) = fine.totals();
             assert!((with - 1.0).abs() < 1e-12 && (without - 1.0).abs() < 1e-12);
             for epsilon in [-4.0, -0.5, -0.1, 0.0, 0.1, 0.2, 0.9, 3.0, 7.0] {
-                let truth = hockey_stick(libm::exp(epsilon), multiplier);
+                let truth = hockey_stick(epsilon, multiplier);
                 let claim = fine.delta(epsilon);
                 assert!(claim >= truth - 1e-14 && claim <= truth + 1e-3, "{multiplier} {epsilon}");
             }

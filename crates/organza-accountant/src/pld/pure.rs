@@ -23,14 +23,10 @@ pub fn approximate_pair(epsilon: f64, delta: f64, step: f64) -> Pair {
     Pair::from_atoms(step, [(-epsilon, down), (epsilon, up)], delta, delta)
 }
 
-/// The hockey stick of randomised response at `threshold` (exact).
-pub(super) fn hockey_stick(threshold: f64, epsilon: f64) -> f64 {
-    if threshold <= 0.0 {
-        return 1.0 - threshold;
-    }
-    let level = libm::log(threshold);
+/// The hockey stick of randomised response at the threshold exp(`level`) (exact).
+pub(super) fn hockey_stick(level: f64, epsilon: f64) -> f64 {
     if level <= -epsilon {
-        return 1.0 - threshold;
+        return -libm::expm1(level);
     }
     if level >= epsilon {
         return 0.0;
