@@ -24,8 +24,8 @@ pub struct Budget {
 /// The proof that a charge is on the ledger and on the disk.
 ///
 /// # Privacy
-/// Only [`Budget::charge`] makes one, it cannot be copied, and whatever releases something takes it
-/// as an argument; so what was not charged cannot be released.
+/// Only [`Budget::charge`] makes one, and it cannot be copied. Whoever releases something should take
+/// it as an argument, and check that it covers the step, the event and the key.
 ///
 /// ```compile_fail,E0451
 /// # let charge = organza_ledger::Charge::once("x", organza_ledger::Event::Pure { epsilon: 1.0 });
@@ -63,6 +63,19 @@ pub enum BudgetError {
         ledger: Neighbouring,
         /// The account's relation.
         account: Neighbouring,
+    },
+    /// The event was stated for other neighbours than the budget is.
+    #[error(
+        "`{purpose}` is stated for {stated} neighbours, but the budget is for {budget}: make its plan \
+         for {budget}"
+    )]
+    ChargedFor {
+        /// What the charge is for.
+        purpose: String,
+        /// The relation that its event is stated for.
+        stated: Neighbouring,
+        /// The budget's relation.
+        budget: Neighbouring,
     },
     /// The budget and the ledger do not speak about the same delta.
     #[error(
@@ -153,6 +166,10 @@ impl Budget {
     ) -> Result<Charged, BudgetError> {
         charge.check()?;
         self.agree(ledger, account)?;
+        if let Some(stated) = charge.neighbouring.filter(|stated| *stated != self.neighbouring) {
+            let (purpose, budget) = (charge.purpose, self.neighbouring);
+            return Err(BudgetError::ChargedFor { purpose, stated, budget });
+        }
         if ledger.is_copy(&charge)? {
             return Ok(Charged { charge, copy: true });
         }

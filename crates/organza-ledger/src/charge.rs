@@ -1,6 +1,6 @@
 //! One charge: what a block of steps may release.
 
-use crate::{Event, EventError, KeyFingerprint};
+use crate::{Event, EventError, KeyFingerprint, Neighbouring};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use thiserror::Error;
@@ -16,8 +16,8 @@ const LONGEST_PURPOSE: usize = 64;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Charge {
-    /// What it is for, such as `training` or `vocabulary`; it names the stream of noise within the
-    /// key, so that two purposes never share noise.
+    /// What it is for, such as `training` or `vocabulary`. Whoever draws the noise derives its stream
+    /// from the key *and this name*, so that two purposes never share noise.
     pub purpose: String,
     /// The first step.
     pub from_step: u64,
@@ -28,6 +28,10 @@ pub struct Charge {
     /// The key that the noise comes from, if the block can be run again with the same noise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<KeyFingerprint>,
+    /// The relation for which the event states its parameters, where that is known; a ledger for
+    /// another relation refuses the charge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbouring: Option<Neighbouring>,
 }
 
 /// A charge that makes no sense.
@@ -61,7 +65,15 @@ impl Charge {
     /// The same event in each of `steps`. An empty or reversed range is refused when it is charged.
     pub fn block(purpose: impl Into<String>, steps: Range<u64>, event: Event) -> Self {
         let length = steps.end.saturating_sub(steps.start);
-        Self { purpose: purpose.into(), from_step: steps.start, steps: length, event, key: None }
+        let (key, neighbouring) = (None, None);
+        let purpose = purpose.into();
+        Self { purpose, from_step: steps.start, steps: length, event, key, neighbouring }
+    }
+
+    /// This charge, its event stated for `neighbouring`.
+    pub fn for_neighbours(mut self, neighbouring: Neighbouring) -> Self {
+        self.neighbouring = Some(neighbouring);
+        self
     }
 
     /// This charge, its noise drawn from the key that `key` names.

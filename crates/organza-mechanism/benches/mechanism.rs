@@ -43,7 +43,7 @@ fn gradient(unit: u64, rows: u64, gradient: &mut UnitGradient) {
 
 fn sum(plan: &Plan, source: &RandomSource) -> BatchSum {
     let rows = plan.settings().shape.rows();
-    let batch = plan.sampler(UNITS).batch(source, 0);
+    let batch = plan.sampler("training", UNITS, source).batch(0);
     batch.sum(|unit, target| gradient(unit, rows, target))
 }
 
@@ -81,7 +81,7 @@ fn selection(criterion: &mut Criterion) {
             group.bench_function(BenchmarkId::from_parameter(coordinates), |bencher| {
                 bencher.iter_batched(
                     || sum(&plan, &source),
-                    |sum| sum.select(black_box(&source)),
+                    |sum| sum.select(),
                     BatchSize::LargeInput,
                 );
             });
@@ -103,7 +103,7 @@ fn step(criterion: &mut Criterion) {
         let plan = plan(coordinates, settings);
         group.bench_function(BenchmarkId::from_parameter(coordinates), |bencher| {
             bencher.iter(|| {
-                let noised = sum(&plan, &source).select(&source).noise(&source);
+                let noised = sum(&plan, &source).select().noise();
                 let mut total = 0.0;
                 noised.visit(|_, values| total += values[0]);
                 total
@@ -114,7 +114,7 @@ fn step(criterion: &mut Criterion) {
     let plan = plan(100_000, SelectionSettings::Everything);
     criterion.bench_function("from gradients to noise, dense, 100,000 coordinates", |bencher| {
         bencher.iter(|| {
-            let noised = sum(&plan, &source).select(&source).noise(&source);
+            let noised = sum(&plan, &source).select().noise();
             let mut total = 0.0;
             noised.visit(|_, values| total += values[0]);
             total

@@ -8,7 +8,13 @@ use crate::random::{Purpose, RandomSource};
 use crate::sample::poisson_subset;
 use crate::select::Selection;
 use crate::sum::ClippedSum;
+use organza_ledger::Charge;
+use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// More parts than any machine has threads.
+const MOST_PARTS: usize = 4_096;
 
 /// Draws batches: each unit joins each batch independently, with the plan's rate.
 ///
@@ -16,47 +22,59 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// This is exactly the sampling that the plan's event states. Batches have no fixed size; an empty
 /// one is an ordinary step. Shuffling and splitting into parts of one size is something else, and
 /// not what the account covers.
-#[derive(Clone, Debug)]
+///
+/// All randomness of its steps comes from the one source it was made with, under the name of its
+/// purpose, so samplers of different purposes never share noise. Two samplers of one purpose and
+/// source do: whoever runs a step again must run it on the same data, with the same settings.
+#[derive(Clone)]
 pub struct PoissonSampler {
-    plan: Plan,
+    run: Arc<Run>,
     units: u64,
 }
 
+/// What all steps of a sampler share.
+struct Run {
+    plan: Plan,
+    purpose: String,
+    source: RandomSource,
+    charge_key: organza_ledger::KeyFingerprint,
+}
+
 impl PoissonSampler {
-    pub(crate) fn new(plan: Plan, units: u64) -> Self {
-        Self { plan, units }
+    pub(crate) fn new(plan: Plan, purpose: &str, units: u64, source: &RandomSource) -> Self {
+        let charge_key = source.fingerprint();
+        let run =
+            Run { plan, purpose: purpose.to_owned(), source: source.named(purpose), charge_key };
+        Self { run: Arc::new(run), units }
+    }
+
+    /// The charge for `steps`: the plan's event, relation and purpose, and the key of the noise.
+    pub fn charge(&self, steps: Range<u64>) -> Charge {
+        let Run { plan, purpose, charge_key, .. } = &*self.run;
+        Charge::block(purpose, steps, plan.step_event().clone())
+            .with_key(*charge_key)
+            .for_neighbours(plan.settings().neighbouring)
     }
 
     /// The batch of `step`.
-    pub fn batch(&self, source: &RandomSource, step: u64) -> Batch {
-        let mut random = source.substream(Purpose::Batch, step, 0);
-        let units = poisson_subset(self.units, self.plan.rate(), &mut random).collect();
-        Batch { plan: self.plan.clone(), step, part: Part::whole(), units }
+    pub fn batch(&self, step: u64) -> Batch {
+        let mut random = self.run.source.substream(Purpose::Batch, step, 0);
+        let units = poisson_subset(self.units, self.run.plan.rate(), &mut random).collect();
+        Batch { run: self.run.clone(), step, units }
     }
 }
 
-/// Which part of which drawing of a batch: parts are joined only if each is there once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Part {
-    /// Tells drawings apart, also those of the same step.
-    drawing: u64,
-    number: usize,
-    of: usize,
-}
-
-impl Part {
-    fn whole() -> Self {
-        static DRAWINGS: AtomicU64 = AtomicU64::new(0);
-        Self { drawing: DRAWINGS.fetch_add(1, Ordering::Relaxed), number: 0, of: 1 }
+/// Without the number of units, which may be private.
+impl std::fmt::Debug for PoissonSampler {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "PoissonSampler({})", self.run.purpose)
     }
 }
 
-/// A Poisson sample of the units, or a part of one. Only a [`PoissonSampler`] makes it.
-#[derive(Debug)]
+/// A Poisson sample of the units. Only a [`PoissonSampler`] makes it.
 pub struct Batch {
-    plan: Plan,
+    run: Arc<Run>,
     step: u64,
-    part: Part,
     units: Vec<u64>,
 }
 
@@ -67,16 +85,16 @@ impl Batch {
     }
 
     /// Cuts the batch into `parts` parts, to be summed on as many threads and joined again.
-    pub fn split(self, parts: usize) -> Vec<Batch> {
-        if self.part.of > 1 || parts < 2 {
-            return vec![self];
-        }
-        let size = self.units.len().div_ceil(parts).max(1);
-        (0..parts)
+    pub fn split(self, parts: usize) -> Vec<BatchPart> {
+        static DRAWINGS: AtomicU64 = AtomicU64::new(0);
+        let drawing = DRAWINGS.fetch_add(1, Ordering::Relaxed);
+        let of = parts.clamp(1, MOST_PARTS);
+        let size = self.units.len().div_ceil(of).max(1);
+        (0..of)
             .map(|number| {
                 let units = self.units.iter().skip(number * size).take(size).copied().collect();
-                let part = Part { number, of: parts, ..self.part };
-                Batch { plan: self.plan.clone(), step: self.step, part, units }
+                let batch = Batch { run: self.run.clone(), step: self.step, units };
+                BatchPart { part: Part { drawing, number, of }, batch }
             })
             .collect()
     }
@@ -88,51 +106,86 @@ impl Batch {
     /// if what `gradient` writes for a unit depends on that unit and on what was released before,
     /// and on no other unit of the data.
     pub fn sum(self, mut gradient: impl FnMut(u64, &mut UnitGradient)) -> BatchSum {
-        let shape = self.plan.shared_shape();
-        let mut sum = ClippedSum::new(shape.clone(), self.plan.rows_per_unit());
+        let plan = &self.run.plan;
+        let shape = plan.shared_shape();
+        let mut sum = ClippedSum::new(shape.clone(), plan.rows_per_unit());
         let mut scratch = UnitGradient::new(shape);
         for unit in self.units {
             scratch.clear();
             gradient(unit, &mut scratch);
-            sum.add(&clip(&scratch, self.plan.grid()));
+            sum.add(&clip(&scratch, plan.grid()));
         }
-        BatchSum { plan: self.plan, step: self.step, part: self.part, sum }
+        BatchSum { run: self.run, step: self.step, sum }
     }
 }
 
-/// The sum of a batch, ready for selection and noise by the plan that drew it.
-#[derive(Debug)]
-pub struct BatchSum {
-    plan: Plan,
-    step: u64,
-    part: Part,
-    sum: ClippedSum,
+/// Without the units that joined.
+impl std::fmt::Debug for Batch {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "Batch(step {})", self.step)
+    }
 }
 
-impl BatchSum {
+/// Which part of which drawing of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Part {
+    /// Tells drawings apart, also those of the same step.
+    drawing: u64,
+    number: usize,
+    of: usize,
+}
+
+/// A part of a batch, for one thread.
+#[derive(Debug)]
+pub struct BatchPart {
+    part: Part,
+    batch: Batch,
+}
+
+impl BatchPart {
+    /// Clips and sums the gradients of the part's units, as [`Batch::sum`] does.
+    pub fn sum(self, gradient: impl FnMut(u64, &mut UnitGradient)) -> PartSum {
+        PartSum { part: self.part, sum: self.batch.sum(gradient) }
+    }
+}
+
+/// The sum of a part: nothing can be selected from it before it is joined with the others, because
+/// the parts of a batch share their noise.
+#[derive(Debug)]
+pub struct PartSum {
+    part: Part,
+    sum: BatchSum,
+}
+
+impl PartSum {
     /// Joins the sums of the parts of one batch, in any order.
     ///
     /// # Privacy
     /// A unit stands in one part of its batch, so the joined sum has the sensitivity of one sum: it
     /// is refused (`None`) unless each part of one drawing of a batch is there exactly once.
-    pub fn join(parts: impl IntoIterator<Item = BatchSum>) -> Option<BatchSum> {
-        let mut parts: Vec<BatchSum> = parts.into_iter().collect();
+    pub fn join(parts: impl IntoIterator<Item = PartSum>) -> Option<BatchSum> {
+        let mut parts: Vec<PartSum> = parts.into_iter().collect();
         parts.sort_by_key(|sum| sum.part.number);
-        let first = parts.first()?;
-        let whole = parts.len() == first.part.of
-            && parts
-                .iter()
-                .enumerate()
-                .all(|(number, sum)| sum.part == Part { number, of: parts.len(), ..first.part });
+        let first = parts.first()?.part;
+        let whole = parts.len() == first.of
+            && parts.iter().enumerate().all(|(number, sum)| sum.part == Part { number, ..first });
         let mut parts = parts.into_iter();
-        let mut joined = parts.next().filter(|_| whole)?;
+        let mut joined = parts.next().filter(|_| whole)?.sum;
         for part in parts {
-            joined.sum.merge(&part.sum);
+            joined.sum.merge(&part.sum.sum);
         }
-        joined.part = Part { number: 0, of: 1, ..joined.part };
         Some(joined)
     }
+}
 
+/// The sum of a batch, ready for selection and noise by the plan that drew it.
+pub struct BatchSum {
+    run: Arc<Run>,
+    step: u64,
+    sum: ClippedSum,
+}
+
+impl BatchSum {
     /// How many gradients held a NaN or an infinity and were counted as zero. *Not private*: it comes
     /// from the data without noise.
     pub fn not_finite(&self) -> u64 {
@@ -140,17 +193,22 @@ impl BatchSum {
     }
 
     /// Private selection: which coordinates or rows this step updates.
-    pub fn select(self, source: &RandomSource) -> Selected {
-        let mut random = source.substream(Purpose::Selection, self.step, 0);
-        let selection = self.plan.selector().select(&self.sum, &mut random);
-        Selected { plan: self.plan, step: self.step, sum: self.sum, selection }
+    pub fn select(self) -> Selected {
+        let mut random = self.run.source.substream(Purpose::Selection, self.step, 0);
+        let selection = self.run.plan.selector().select(&self.sum, &mut random);
+        Selected { run: self.run, step: self.step, sum: self.sum, selection }
+    }
+}
+
+impl std::fmt::Debug for BatchSum {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "BatchSum(step {})", self.step)
     }
 }
 
 /// A sum with what was selected of it; the selection is private, the sum still is not.
-#[derive(Debug)]
 pub struct Selected {
-    plan: Plan,
+    run: Arc<Run>,
     step: u64,
     sum: ClippedSum,
     selection: Selection,
@@ -163,7 +221,73 @@ impl Selected {
     }
 
     /// The second clip and the noise, on what was selected and nothing else.
-    pub fn noise(self, source: &RandomSource) -> Noised {
-        Noised::release(self.plan.noise(), &self.sum, &self.selection, source, self.step)
+    pub fn noise(self) -> Noised {
+        let Run { plan, source, .. } = &*self.run;
+        Noised::release(plan.noise(), &self.sum, &self.selection, source, self.step)
+    }
+}
+
+impl std::fmt::Debug for Selected {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "Selected(step {})", self.step)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{NoiseSettings, Plan, PlanSettings, RandomSource, SelectionSettings, Shape};
+    use organza_ledger::Neighbouring;
+
+    #[test]
+    fn nothing_private_is_printed() {
+        let plan = Plan::new(PlanSettings {
+            shape: Shape::table(4, 2).expect("a good shape"),
+            neighbouring: Neighbouring::AddRemove,
+            rate: 1.0,
+            expected_batch: 1.0,
+            clip: 1.0,
+            selection: SelectionSettings::Everything,
+            noise: NoiseSettings::Gaussian { multiplier: 1.0, second_clip: None },
+        })
+        .expect("a good plan");
+        let sampler = plan.sampler("training", 98_765, &RandomSource::from_seed(3));
+        assert_eq!(format!("{sampler:?}"), "PoissonSampler(training)");
+        let batch = sampler.batch(7);
+        assert_eq!(format!("{batch:?}"), "Batch(step 7)");
+        let sum = batch.sum(|_, gradient| {
+            gradient.row(0).expect("inside")[0] = 0.5;
+        });
+        assert_eq!(format!("{sum:?}"), "BatchSum(step 7)");
+        let selected = sum.select();
+        assert_eq!(format!("{selected:?}"), "Selected(step 7)");
+        assert!(!selected.noise().is_private());
+    }
+
+    #[test]
+    fn purposes_share_no_noise() {
+        let settings = PlanSettings {
+            shape: Shape::table(4, 2).expect("a good shape"),
+            neighbouring: Neighbouring::ReplaceOne,
+            rate: 1.0,
+            expected_batch: 1.0,
+            clip: 1.0,
+            selection: SelectionSettings::Everything,
+            noise: NoiseSettings::Gaussian { multiplier: 1.0, second_clip: None },
+        };
+        let plan = Plan::new(settings).expect("a good plan");
+        let source = RandomSource::from_seed(3);
+        let release = |purpose: &str| {
+            let mut values = Vec::new();
+            let noised = plan.sampler(purpose, 1, &source).batch(0).sum(|_, _| ()).select().noise();
+            noised.visit(|_, run| values.extend_from_slice(run));
+            values
+        };
+        assert_eq!(release("training"), release("training"));
+        let (one, other) = (release("training"), release("curve"));
+        assert!(one.iter().zip(&other).all(|(one, other)| one != other));
+        let charge = plan.sampler("curve", 1, &source).charge(3..9);
+        assert_eq!((charge.purpose.as_str(), charge.range()), ("curve", 3..9));
+        assert_eq!(charge.neighbouring, Some(Neighbouring::ReplaceOne));
+        assert_eq!(charge.key, Some(source.fingerprint()));
     }
 }

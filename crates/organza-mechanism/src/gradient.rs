@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// The gradient of one unit, as sparse rows. Not private, not bounded: it goes nowhere but into
 /// [`Batch::sum`](crate::Batch::sum), which clips it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct UnitGradient {
     shape: Arc<Shape>,
     index: RowIndex,
@@ -30,6 +30,11 @@ impl UnitGradient {
         }
         let start = self.starts[place];
         Some(&mut self.values[start..start + dimensions])
+    }
+
+    /// Whether it is of this shape; one of another plan is not.
+    pub(crate) fn is_of(&self, shape: &Arc<Shape>) -> bool {
+        Arc::ptr_eq(&self.shape, shape)
     }
 
     pub(crate) fn clear(&mut self) {

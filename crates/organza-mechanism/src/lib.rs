@@ -1,14 +1,17 @@
 //! The private mechanisms: everything that looks at sensitive data on its way out.
 //!
-//! Data flows one way, and changes type at each stage so that none can be left out:
+//! Data flows one way, and changes type at each stage so that none between the batch and the optimizer
+//! can be left out:
 //!
 //! ```text
 //! Plan ─▶ PoissonSampler ─▶ Batch ─(gradient of each unit, clip S1)─▶ BatchSum
 //!      ─(select)─▶ Selected ─(clip S2, noise)─▶ Noised ─▶ optimizer
 //! ```
 //!
-//! A [`Plan`] is made from checked settings and makes all the others and their event, so what is
-//! drawn and what is charged cannot disagree. Only [`Noised`] has values to read.
+//! A [`Plan`] is made from checked settings and makes all the others; its sampler also makes the
+//! charge ([`PoissonSampler::charge`]), so what is drawn and what is charged agree. Whoever runs steps
+//! makes that charge first. Only [`Noised`] has values to read, but for counts that say themselves
+//! that they are not private.
 #![forbid(unsafe_code)]
 
 mod batch;
@@ -25,7 +28,7 @@ mod select;
 mod shape;
 mod sum;
 
-pub use batch::{Batch, BatchSum, PoissonSampler, Selected};
+pub use batch::{Batch, BatchPart, BatchSum, PartSum, PoissonSampler, Selected};
 pub use gradient::UnitGradient;
 pub use grid::Grid;
 pub use noise::Noised;

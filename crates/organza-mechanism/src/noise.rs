@@ -39,7 +39,7 @@ const FINEST_RELEASE: i32 = 31;
 /// add at most sqrt(k) + 2 fine steps: a factor of at most 1 + (sqrt(k) + 2) 2^-fine on whatever the
 /// selection saw of the change. `inflation` is that factor, and the noise is scaled by it.
 ///
-/// Where the grid is finer than the deviation over 2^32, which the finer grid always is, a double
+/// Where the grid is finer than the deviation over 2^32, which the finer grid mostly is, a double
 /// that is scaled to it no longer reaches each integer as often as it should: above some size of noise
 /// only the even ones, which would tell the parity of what they hide. So the integers with noise are
 /// rounded to whole multiples of a power of two, a post-processing: each then gathers 2^17 doubles or more.
@@ -89,21 +89,26 @@ impl Noise {
             }
             NoiseSettings::Gaussian { multiplier, second_clip: Some(length) } => {
                 positive("noise multiplier", multiplier)?;
-                let second_clip = grid.steps(positive("second clip", length)?);
-                let second_clip = second_clip * (1.0 - 4.0 * f64::EPSILON);
-                let deviation = multiplier * change.min(2.0 * second_clip);
+                let length_in_steps = grid.steps(positive("second clip", length)?);
+                let second_clip = length_in_steps * (1.0 - 4.0 * f64::EPSILON);
+                let deviation = multiplier * change.min(2.0 * length_in_steps);
                 // The projected vector stays within 2^50 fine steps, the noise within the integers.
-                let room = (PROJECTED / second_clip).min(ROOM / (TAIL * deviation));
+                let room = (PROJECTED / second_clip).min(ROOM / (2.0 * TAIL * deviation));
                 let fine = room.log2().floor().min(f64::from(FINEST)) as i32;
                 let scale = libm::ldexp(1.0, fine);
                 let inflation = 1.0 + ((most as f64).sqrt() + 2.0) / scale;
-                let change = change * scale * inflation;
-                let deviation = multiplier * change.min(2.0 * second_clip * scale);
-                let noise = Self { grid, settings, second_clip, fine, deviation, change };
-                if fine < 1 {
-                    return Err(too_large("second clip", length));
+                if fine < 1 || inflation > 2.0 {
+                    return Err(PlanError::new(
+                        "second clip",
+                        length,
+                        "rounding after it would cost more noise than it saves",
+                        "give a smaller one or none, or lower the noise or the number of selected coordinates",
+                    ));
                 }
-                Ok(noise)
+                let change = change * scale * inflation;
+                let deviation = multiplier * change.min(2.0 * length_in_steps * scale);
+                let noise = Self { grid, settings, second_clip, fine, deviation, change };
+                noise.fitting("noise multiplier", multiplier)
             }
         }
     }
@@ -194,7 +199,7 @@ fn too_large(setting: &'static str, value: f64) -> PlanError {
         setting,
         value,
         "the noise does not fit into the integers that carry it",
-        "keep the noise, and the second clip, below 2^25 times clip / expected_batch",
+        "keep the noise below 2^25 times clip / expected_batch",
     )
 }
 
@@ -247,6 +252,11 @@ impl Noised {
             }
         };
         Self { noise: *noise, source: source.clone(), step, body }
+    }
+
+    /// Whether the noise came from a key that nobody can know; false for a seeded run.
+    pub fn is_private(&self) -> bool {
+        self.source.is_private()
     }
 
     /// The number of blocks that [`Noised::block`] has.

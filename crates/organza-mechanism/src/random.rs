@@ -2,7 +2,7 @@
 //!
 //! A run has one 256-bit key. Each use of randomness names its [`Purpose`] and its step, which give a
 //! key of their own, and its shard, which is the nonce of AES-256 in counter mode under that key.
-//! No two uses share bits, results do not depend on how many threads there are, and a run that is
+//! Uses of different names share no bits, results do not depend on how many threads there are, and a run that is
 //! resumed with the same key draws the same noise again.
 
 use aes::Aes256;
@@ -152,12 +152,38 @@ impl RandomSource {
         KeyFingerprint::new(bits.to_le_bytes())
     }
 
+    /// A source of its own for everything under `name`, as private as this one: two names never share
+    /// bits, nor does a name with this source itself.
+    ///
+    /// Its key is the CBC-MAC of the name under this key, over blocks that begin with the length (so that
+    /// no name is the beginning of another) and differ from all blocks that give substreams; the two
+    /// halves of the key differ in their first block.
+    pub fn named(&self, name: &str) -> Self {
+        let mut key = [0; 32];
+        for (half, target) in key.chunks_exact_mut(16).enumerate() {
+            let mut first = [0; 16];
+            first[..8].copy_from_slice(&(name.len() as u64).to_le_bytes());
+            first[12..14].copy_from_slice(&u16::MAX.to_le_bytes());
+            first[14] = half as u8;
+            let mut state = first.into();
+            self.cipher.encrypt_block(&mut state);
+            for block in name.as_bytes().chunks(16) {
+                for (byte, letter) in state.iter_mut().zip(block) {
+                    *byte ^= letter;
+                }
+                self.cipher.encrypt_block(&mut state);
+            }
+            target.copy_from_slice(&state);
+        }
+        Self::resume(StreamKey(key), self.origin)
+    }
+
     /// The bits for one use: always the same for the same three, and unrelated for any others.
     pub fn substream(&self, purpose: Purpose, step: u64, shard: u64) -> PrivateRandom {
         self.step(purpose, step).shard(shard)
     }
 
-    /// The substreams of one purpose in one step.
+    /// The substreams of one purpose in one step, for whoever needs many shards.
     ///
     /// Their key is the run's key applied to two blocks that hold all of (purpose, step) and a half
     /// number, so distinct uses have distinct, unpredictable keys; the shard is the nonce under it.
@@ -204,7 +230,8 @@ impl std::fmt::Debug for StepRandom {
 
 /// The bits of one use.
 ///
-/// It cannot be copied: drawing from two copies would give the same noise twice.
+/// It cannot be copied, so that noise is not drawn twice by accident; asking the source for the same
+/// name again does give the same bits.
 pub struct PrivateRandom {
     stream: Stream,
     ready: [u64; READY],
@@ -266,6 +293,13 @@ mod tests {
         assert_eq!(one, first(&mut again.substream(Purpose::Noise, 3, 1)));
         assert_eq!(source.fingerprint(), again.fingerprint());
         assert_ne!(source.fingerprint(), RandomSource::from_seed(8).fingerprint());
+        let names = ["", "a", "a\0", "training", "curve", "a name that is longer than a block"];
+        let mut keys: Vec<[u8; 32]> =
+            names.iter().map(|name| *source.named(name).key().expose()).collect();
+        keys.push(*source.key().expose());
+        assert_eq!(keys[1], *again.named("a").key().expose());
+        keys.sort_unstable();
+        assert!(keys.windows(2).all(|pair| pair[0] != pair[1]));
     }
 
     #[test]

@@ -58,6 +58,10 @@ impl ClippedSum {
             self.not_finite += 1;
             return;
         }
+        if !unit.gradient.is_of(&self.shape) {
+            // Swapped for one of another plan: its rows do not fit, and count as none.
+            return;
+        }
         let arch = Arch::new();
         for (row, values) in unit.gradient.rows() {
             let start = self.start(row, values.len());

@@ -84,7 +84,8 @@ impl Accountant {
     /// Promises, for the replace-one relation, that every sampled Gaussian acts on a sum to which a
     /// present unit contributes a vector of norm at most *half* the sensitivity to replacement, and an
     /// absent unit nothing: as where contributions are clipped to norm C, the sum is divided by a
-    /// constant only, and the noise multiplier is relative to 2C.
+    /// constant only, and the noise multiplier is relative to 2C. A second clip below C breaks the
+    /// promise: it may bring two units closer to each other than either is to none.
     ///
     /// # Privacy
     /// Without this the answer is a bound for every mechanism of the stated sensitivity; with it, only

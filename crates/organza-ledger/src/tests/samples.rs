@@ -128,13 +128,16 @@ pub(super) fn any_event() -> impl Strategy<Value = Event> {
 /// Any charge that passes its check.
 pub(super) fn any_charge() -> impl Strategy<Value = Charge> {
     let key = option::of(any::<[u8; 16]>().prop_map(KeyFingerprint::new));
-    ("[a-zé\"\\\\ ]{1,20}", any::<u32>(), 1..=u64::from(u32::MAX), any_event(), key).prop_map(
-        |(purpose, from_step, steps, event, key)| Charge {
+    let relation = option::of(Just(Neighbouring::AddRemove));
+    let steps = 1..=u64::from(u32::MAX);
+    ("[a-zé\"\\\\ ]{1,20}", any::<u32>(), steps, any_event(), key, relation).prop_map(
+        |(purpose, from_step, steps, event, key, neighbouring)| Charge {
             purpose,
             from_step: from_step.into(),
             steps,
             event,
             key,
+            neighbouring,
         },
     )
 }

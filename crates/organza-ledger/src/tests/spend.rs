@@ -110,6 +110,9 @@ fn relation_and_delta_must_be_those_of_the_ledger() {
         assert!(matches!(refused, Err(BudgetError::Neighbouring { .. })));
         assert!(budget.spent(&ledger, &Summing(of_account)).is_err());
     }
+    let budget = Budget::new(2.0, header().delta, ours).unwrap();
+    let refused = budget.charge(&mut ledger, &ACCOUNT, block(0, 1).for_neighbours(other));
+    assert!(matches!(refused, Err(BudgetError::ChargedFor { .. })));
     let refused = Budget::new(2.0, 1e-5, ours).unwrap().charge(&mut ledger, &ACCOUNT, block(0, 1));
     assert!(matches!(refused, Err(BudgetError::Delta { .. })));
     assert_eq!(ledger.charges(), []);

@@ -13,6 +13,7 @@ pub use settings::{NoiseSettings, PlanSettings, SelectionSettings};
 use crate::batch::PoissonSampler;
 use crate::grid::Grid;
 use crate::noise::Noise;
+use crate::random::RandomSource;
 use crate::select::Selector;
 use crate::shape::Shape;
 use organza_ledger::{Event, Neighbouring};
@@ -90,13 +91,13 @@ impl Plan {
         &self.0.step_event
     }
 
-    /// A sampler over `units` units. The number is private unless it was declared public; batches do
-    /// not show it.
-    pub fn sampler(&self, units: u64) -> PoissonSampler {
-        PoissonSampler::new(self.clone(), units)
+    /// A sampler over `units` units, whose randomness comes from `source` under the name of `purpose`.
+    /// The number of units is private unless it was declared public; batches do not show it.
+    pub fn sampler(&self, purpose: &str, units: u64, source: &RandomSource) -> PoissonSampler {
+        PoissonSampler::new(self.clone(), purpose, units, source)
     }
 
-    /// The standard deviation of the noise on the averaged gradient.
+    /// The standard deviation (the scale, for Laplace noise) of the noise on the averaged gradient.
     pub fn noise_deviation(&self) -> f64 {
         self.0.noise.deviation()
     }

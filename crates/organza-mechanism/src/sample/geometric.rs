@@ -1,6 +1,7 @@
 //! The geometric distribution, and the hazard that lets one draw cross many trials.
 
 use super::exponential::exponential;
+use super::laplace::laplace_above;
 use crate::random::PrivateRandom;
 
 /// What trials of one success probability use up of an exponential: -ln(1 - probability) a trial.
@@ -16,6 +17,13 @@ impl Hazard {
     pub fn of(probability: f64) -> Self {
         let probability = if probability.is_nan() { 0.0 } else { probability.clamp(0.0, 1.0) };
         Self(-libm::log1p(-probability))
+    }
+
+    /// The hazard of a Laplace variable of scale 1 that is at least `x`: the chance of failure is
+    /// e^x / 2 below zero, which is taken by its logarithm, because 1 minus it would be rounded away.
+    #[inline]
+    pub fn of_laplace_above(x: f64) -> Self {
+        if x < 0.0 { Self(std::f64::consts::LN_2 - x) } else { Self::of(laplace_above(x)) }
     }
 
     /// How many of `trials` trials fail before the first success, with `patience` left at the start;

@@ -115,13 +115,12 @@ struct Level {
 impl Level {
     fn draw(rule: &SparseVector, highest: f64, random: &mut PrivateRandom) -> Self {
         let threshold = rule.threshold + rule.threshold_scale * laplace(random);
-        let clears = |score: f64| laplace_above((threshold - score) / rule.query_scale);
-        let envelope = clears(highest);
+        let above = |score: f64| (threshold - score) / rule.query_scale;
         Self {
             threshold,
-            touched: Hazard::of(envelope),
-            untouched: Hazard::of(clears(0.0)),
-            envelope,
+            touched: Hazard::of_laplace_above(above(highest)),
+            untouched: Hazard::of_laplace_above(above(0.0)),
+            envelope: laplace_above(above(highest)),
         }
     }
 

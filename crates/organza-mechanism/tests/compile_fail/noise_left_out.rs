@@ -1,10 +1,10 @@
 //! An optimizer takes `Noised`; a selected sum without noise is not one.
-use organza_mechanism::{BatchSum, Noised, RandomSource};
+use organza_mechanism::{BatchSum, Noised};
 
 fn optimize(_: Noised) {}
 
-fn step(sum: BatchSum, source: &RandomSource) {
-    optimize(sum.select(source));
+fn step(sum: BatchSum) {
+    optimize(sum.select());
 }
 
 fn main() {}

@@ -1,8 +1,8 @@
 //! A sum cannot be scaled before the noise.
-use organza_mechanism::{BatchSum, RandomSource};
+use organza_mechanism::BatchSum;
 
-fn step(sum: BatchSum, source: &RandomSource) {
-    let _ = (sum * 0.5).select(source).noise(source);
+fn step(sum: BatchSum) {
+    let _ = (sum * 0.5).select().noise();
 }
 
 fn main() {}

@@ -2,7 +2,7 @@
 use organza_mechanism::PlanSettings;
 
 fn sampler(settings: &PlanSettings) {
-    let _ = settings.sampler(100);
+    let _ = settings.sampler("training", 100);
 }
 
 fn main() {}

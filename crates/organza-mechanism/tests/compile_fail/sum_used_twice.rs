@@ -1,9 +1,9 @@
 //! A sum is selected from once: a second selection would be a second release.
-use organza_mechanism::{BatchSum, RandomSource};
+use organza_mechanism::BatchSum;
 
-fn step(sum: BatchSum, source: &RandomSource) {
-    let _ = sum.select(source).noise(source);
-    let _ = sum.select(source).noise(source);
+fn step(sum: BatchSum) {
+    let _ = sum.select().noise();
+    let _ = sum.select().noise();
 }
 
 fn main() {}

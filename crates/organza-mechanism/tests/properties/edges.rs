@@ -8,11 +8,11 @@ fn an_empty_batch_is_an_ordinary_step() {
     for selection in selections() {
         for second_clip in [None, Some(0.5)] {
             let plan = Plan::new(settings(selection.clone(), second_clip)).unwrap();
-            let empty = sum(&plan, &[]).select(&source());
-            let without_rows = sum(&plan, &[vec![], vec![]]).select(&source());
+            let empty = sum(&plan, &[]).select();
+            let without_rows = sum(&plan, &[vec![], vec![]]).select();
             assert_eq!(empty.selection(), without_rows.selection());
-            let empty = values(&empty.noise(&source()));
-            assert_eq!(empty, values(&without_rows.noise(&source())));
+            let empty = values(&empty.noise());
+            assert_eq!(empty, values(&without_rows.noise()));
             if selection == SelectionSettings::Everything {
                 assert!(empty.iter().any(|(_, run)| run.iter().any(|value| *value != 0.0)));
             }
@@ -30,9 +30,9 @@ fn gradients_that_are_not_finite_count_as_zero() {
             let without = sum(&plan, &[good.clone(), vec![]]);
             let with = sum(&plan, &[good, spoilt]);
             assert_eq!((without.not_finite(), with.not_finite()), (0, 1));
-            let (without, with) = (without.select(&source()), with.select(&source()));
+            let (without, with) = (without.select(), with.select());
             assert_eq!(without.selection(), with.selection());
-            assert_eq!(values(&without.noise(&source())), values(&with.noise(&source())));
+            assert_eq!(values(&without.noise()), values(&with.noise()));
         }
     }
 }
@@ -49,7 +49,7 @@ fn one_coordinate_is_enough() {
             settings.shape = Shape::table(1, 1).unwrap();
             let plan = Plan::new(settings).unwrap();
             let rows = vec![(0, vec![0.25])];
-            let noised = sum(&plan, &[rows]).select(&source()).noise(&source());
+            let noised = sum(&plan, &[rows]).select().noise();
             let runs = values(&noised);
             assert!(runs.len() == 1 && runs[0].0 == 0 && runs[0].1.len() == 1);
         }
@@ -59,7 +59,7 @@ fn one_coordinate_is_enough() {
 #[test]
 fn a_row_beyond_the_last_does_not_exist() {
     let plan = Plan::new(settings(SelectionSettings::Everything, None)).unwrap();
-    plan.sampler(1).batch(&source(), 0).sum(|_, gradient| {
+    plan.sampler("training", 1, &source()).batch(0).sum(|_, gradient| {
         assert!(gradient.row(59).is_some());
         assert!(gradient.row(60).is_none() && gradient.row(u32::MAX).is_none());
     });

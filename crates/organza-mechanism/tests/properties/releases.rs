@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 /// A dense release as one vector.
 fn dense(plan: &Plan, units: &[Rows]) -> Vec<f64> {
-    let noised = sum(plan, units).select(&source()).noise(&source());
+    let noised = sum(plan, units).select().noise();
     values(&noised).into_iter().flat_map(|(_, run)| run).map(f64::from).collect()
 }
 
@@ -102,7 +102,7 @@ proptest! {
         settings.noise = NoiseSettings::Gaussian { multiplier: 1e-6, second_clip: None };
         let plan = Plan::new(settings).unwrap();
         let average = average(&plan, &units);
-        let noised = sum(&plan, &units).select(&source()).noise(&source());
+        let noised = sum(&plan, &units).select().noise();
         for (first, run) in values(&noised) {
             for (value, expected) in run.iter().zip(&average[first as usize..]) {
                 prop_assert!((f64::from(*value) - expected).abs() < 1e-5);
@@ -117,8 +117,9 @@ fn blocks_give_the_same_bits_in_any_order() {
     settings.shape = Shape::tables(&[(9_000, 3), (7, 5)]).unwrap();
     let plan = Plan::new(settings).unwrap();
     let rows: Rows = (0..9_007).step_by(700).map(|row| (row, vec![0.5, -0.25, 1.0])).collect();
-    let sum = plan.sampler(1).batch(&source(), 5).sum(|_, gradient| write(&rows, gradient));
-    let noised = sum.select(&source()).noise(&source());
+    let sum =
+        plan.sampler("training", 1, &source()).batch(5).sum(|_, gradient| write(&rows, gradient));
+    let noised = sum.select().noise();
     assert_eq!(noised.blocks(), 27_035_u64.div_ceil(8_192));
     let block = |number: u64| {
         let mut bits = Vec::new();

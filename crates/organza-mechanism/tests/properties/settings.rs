@@ -119,13 +119,13 @@ fn step(plan: &Plan) -> Result<(), TestCaseError> {
         return Ok(());
     }
     let last = (shape.rows() - 1) as u32;
-    let sum = plan.sampler(4).batch(&source(), 1).sum(|unit, gradient| {
+    let sum = plan.sampler("training", 4, &source()).batch(1).sum(|unit, gradient| {
         if unit % 2 == 0 {
             gradient.row(0).unwrap().fill(0.5);
             gradient.row(last).unwrap()[0] += unit as f32 - 1.0;
         }
     });
-    let noised = sum.select(&source()).noise(&source());
+    let noised = sum.select().noise();
     noised.block(0, |first, run| assert!(first + run.len() as u64 <= shape.coordinates()));
     prop_assert!(plan.noise_deviation() > 0.0);
     Ok(())

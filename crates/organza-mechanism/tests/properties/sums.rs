@@ -1,7 +1,7 @@
 //! A sum depends on its units alone: not on their order, the parts or the threads.
 
 use crate::support::{any_value, batch, cases, released, selections, settings, sum, unit, write};
-use organza_mechanism::{BatchSum, Plan};
+use organza_mechanism::{PartSum, Plan};
 use proptest::prelude::*;
 
 proptest! {
@@ -25,7 +25,7 @@ proptest! {
         turned.reverse();
         prop_assert_eq!(&released(sum(&plan, &turned)), &whole);
 
-        let mut sums: Vec<BatchSum> = std::thread::scope(|scope| {
+        let mut sums: Vec<PartSum> = std::thread::scope(|scope| {
             let threads: Vec<_> = batch(&plan, &units)
                 .split(parts)
                 .into_iter()
@@ -38,7 +38,7 @@ proptest! {
         });
         let turn = turn % sums.len();
         sums.rotate_left(turn);
-        let joined = BatchSum::join(sums).unwrap();
+        let joined = PartSum::join(sums).unwrap();
         prop_assert_eq!(joined.not_finite(), not_finite);
         prop_assert_eq!(&released(joined), &whole);
     }
@@ -50,35 +50,35 @@ proptest! {
         which in 0_usize..6,
     ) {
         let plan = Plan::new(settings(selections()[0].clone(), None)).unwrap();
-        let sums = || -> Vec<BatchSum> {
+        let sums = || -> Vec<PartSum> {
             let parts = batch(&plan, &units).split(parts);
             parts.into_iter().map(|part| part.sum(|unit, rows| write(&units[unit as usize], rows))).collect()
         };
         let which = which % parts;
         let mut missing = sums();
         missing.remove(which);
-        prop_assert!(BatchSum::join(missing).is_none());
+        prop_assert!(PartSum::join(missing).is_none());
         let mut doubled = sums();
         doubled.push(sums().remove(which));
-        prop_assert!(BatchSum::join(doubled).is_none());
+        prop_assert!(PartSum::join(doubled).is_none());
         let mut replaced = sums();
         replaced[which] = sums().remove((which + 1) % parts);
-        prop_assert!(BatchSum::join(replaced).is_none());
+        prop_assert!(PartSum::join(replaced).is_none());
     }
 }
 
 #[test]
 fn parts_of_different_drawings_are_refused() {
     let plan = Plan::new(settings(selections()[0].clone(), None)).unwrap();
-    let parts = |step: u64| -> Vec<BatchSum> {
-        let batch = plan.sampler(3).batch(&crate::support::source(), step);
+    let parts = |step: u64| -> Vec<PartSum> {
+        let batch = plan.sampler("training", 3, &crate::support::source()).batch(step);
         batch.split(2).into_iter().map(|part| part.sum(|_, _| ())).collect()
     };
-    assert!(BatchSum::join(parts(1)).is_some());
+    assert!(PartSum::join(parts(1)).is_some());
     for step in [1, 2] {
         // Also of the same step, drawn twice: a unit might stand in both parts.
         let mixed = [parts(1).swap_remove(0), parts(step).swap_remove(1)];
-        assert!(BatchSum::join(mixed).is_none());
+        assert!(PartSum::join(mixed).is_none());
     }
-    assert!(BatchSum::join([]).is_none());
+    assert!(PartSum::join([]).is_none());
 }

@@ -89,7 +89,7 @@ pub fn write(rows: &Rows, gradient: &mut UnitGradient) {
 }
 
 pub fn batch(plan: &Plan, units: &[Rows]) -> Batch {
-    plan.sampler(units.len() as u64).batch(&source(), 5)
+    plan.sampler("training", units.len() as u64, &source()).batch(5)
 }
 
 pub fn sum(plan: &Plan, units: &[Rows]) -> BatchSum {
@@ -105,9 +105,9 @@ pub fn values(noised: &Noised) -> Vec<(u64, Vec<f32>)> {
 
 /// What a step releases, the values as bits.
 pub fn released(sum: BatchSum) -> (Selection, Vec<(u64, Vec<u32>)>) {
-    let selected = sum.select(&source());
+    let selected = sum.select();
     let selection = selected.selection().clone();
     let bits = |run: Vec<f32>| run.into_iter().map(f32::to_bits).collect();
-    let runs = values(&selected.noise(&source()));
+    let runs = values(&selected.noise());
     (selection, runs.into_iter().map(|(first, run)| (first, bits(run))).collect())
 }

@@ -242,9 +242,9 @@ fn released(multiplier: f64, step: u64) -> (Vec<f64>, f64) {
     })
     .unwrap();
     let source = RandomSource::from_seed(450);
-    let sum = plan.sampler(0).batch(&source, step).sum(|_, _| ());
+    let sum = plan.sampler("training", 0, &source).batch(step).sum(|_, _| ());
     let mut values = Vec::new();
-    sum.select(&source).noise(&source).visit(|first, run| {
+    sum.select().noise().visit(|first, run| {
         assert_eq!(first, values.len() as u64);
         values.extend(run.iter().map(|value| f64::from(*value)));
     });

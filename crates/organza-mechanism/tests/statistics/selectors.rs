@@ -71,15 +71,15 @@ impl Data {
             selection,
             noise: NoiseSettings::Gaussian { multiplier: 1.0, second_clip: None },
         };
-        let sampler = Plan::new(settings).unwrap().sampler(self.units.len() as u64);
-        let source = RandomSource::from_seed(seed);
+        let (plan, source) = (Plan::new(settings).unwrap(), RandomSource::from_seed(seed));
+        let sampler = plan.sampler("training", self.units.len() as u64, &source);
         for step in 0..runs {
-            let sum = sampler.batch(&source, step).sum(|unit, gradient| {
+            let sum = sampler.batch(step).sum(|unit, gradient| {
                 for (row, values) in &self.units[unit as usize] {
                     gradient.row(*row).unwrap().copy_from_slice(values);
                 }
             });
-            match sum.select(&source).selection() {
+            match sum.select().selection() {
                 Selection::Some { indices, .. } => visit(indices),
                 Selection::All => panic!("a selection was asked for"),
             }

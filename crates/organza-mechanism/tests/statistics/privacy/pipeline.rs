@@ -57,7 +57,7 @@ impl Pipeline {
         let selected = self.selected(units, step);
         let indices = indices(&selected);
         let mut values = Vec::new();
-        selected.noise(&self.source).visit(|_, run| values.extend_from_slice(run));
+        selected.noise().visit(|_, run| values.extend_from_slice(run));
         Released { selected: indices, values }
     }
 
@@ -67,7 +67,7 @@ impl Pipeline {
     }
 
     fn selected(&self, units: &[Unit], step: u64) -> Selected {
-        let batch = self.plan.sampler(units.len() as u64).batch(&self.source, step);
+        let batch = self.plan.sampler("training", units.len() as u64, &self.source).batch(step);
         let sum = batch.sum(|unit, gradient| {
             for (row, value) in units[unit as usize].iter().enumerate() {
                 if *value != 0.0 {
@@ -75,7 +75,7 @@ impl Pipeline {
                 }
             }
         });
-        sum.select(&self.source)
+        sum.select()
     }
 }
 
