@@ -102,7 +102,7 @@ fn noise_of_the_step_before_is_caught() {
         |run| see(with, [2 * run, 2 * run + 1]),
         |run| see([&[], &[]], [2 * run, 2 * run + 1]),
     )
-    .holds(&both, 0.9);
+    .holds(&both, 0.8);
     Audit::new(
         "Gaussian, noise reused",
         200_000,
