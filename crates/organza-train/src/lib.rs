@@ -1,0 +1,11 @@
+//! Private training: joins data, model, mechanisms and account.
+#![forbid(unsafe_code)]
+
+mod average;
+mod optimizer;
+mod step;
+mod task;
+
+pub use average::Average;
+pub use optimizer::{Optimizer, OptimizerSettings};
+pub use task::{Losses, Rows, Task};
