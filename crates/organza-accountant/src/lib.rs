@@ -1,6 +1,8 @@
 //! Turns privacy events into (epsilon, delta), soundly and tightly.
 #![forbid(unsafe_code)]
 
+pub mod group;
 pub mod normal;
 pub mod pld;
 pub mod rdp;
+pub mod theorem;

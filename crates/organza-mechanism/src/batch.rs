@@ -8,6 +8,7 @@ use crate::random::{Purpose, RandomSource};
 use crate::sample::poisson_subset;
 use crate::select::Selection;
 use crate::sum::ClippedSum;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Draws batches: each unit joins each batch independently, with the plan's rate.
 ///
@@ -30,19 +31,24 @@ impl PoissonSampler {
     pub fn batch(&self, source: &RandomSource, step: u64) -> Batch {
         let mut random = source.substream(Purpose::Batch, step, 0);
         let units = poisson_subset(self.units, self.plan.rate(), &mut random).collect();
-        Batch { plan: self.plan.clone(), step, part: Part::WHOLE, units }
+        Batch { plan: self.plan.clone(), step, part: Part::whole(), units }
     }
 }
 
-/// Which part of a batch: parts are joined only if each is there once.
+/// Which part of which drawing of a batch: parts are joined only if each is there once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Part {
+    /// Tells drawings apart, also those of the same step.
+    drawing: u64,
     number: usize,
     of: usize,
 }
 
 impl Part {
-    const WHOLE: Self = Self { number: 0, of: 1 };
+    fn whole() -> Self {
+        static DRAWINGS: AtomicU64 = AtomicU64::new(0);
+        Self { drawing: DRAWINGS.fetch_add(1, Ordering::Relaxed), number: 0, of: 1 }
+    }
 }
 
 /// A Poisson sample of the units, or a part of one. Only a [`PoissonSampler`] makes it.
@@ -62,14 +68,14 @@ impl Batch {
 
     /// Cuts the batch into `parts` parts, to be summed on as many threads and joined again.
     pub fn split(self, parts: usize) -> Vec<Batch> {
-        if self.part != Part::WHOLE || parts < 2 {
+        if self.part.of > 1 || parts < 2 {
             return vec![self];
         }
         let size = self.units.len().div_ceil(parts).max(1);
         (0..parts)
             .map(|number| {
                 let units = self.units.iter().skip(number * size).take(size).copied().collect();
-                let part = Part { number, of: parts };
+                let part = Part { number, of: parts, ..self.part };
                 Batch { plan: self.plan.clone(), step: self.step, part, units }
             })
             .collect()
@@ -108,22 +114,22 @@ impl BatchSum {
     ///
     /// # Privacy
     /// A unit stands in one part of its batch, so the joined sum has the sensitivity of one sum: it
-    /// is refused (`None`) unless each part of one batch is there exactly once.
+    /// is refused (`None`) unless each part of one drawing of a batch is there exactly once.
     pub fn join(parts: impl IntoIterator<Item = BatchSum>) -> Option<BatchSum> {
         let mut parts: Vec<BatchSum> = parts.into_iter().collect();
         parts.sort_by_key(|sum| sum.part.number);
         let first = parts.first()?;
         let whole = parts.len() == first.part.of
-            && parts.iter().enumerate().all(|(number, sum)| {
-                let part = Part { number, of: parts.len() };
-                sum.part == part && sum.step == first.step && sum.plan == first.plan
-            });
+            && parts
+                .iter()
+                .enumerate()
+                .all(|(number, sum)| sum.part == Part { number, of: parts.len(), ..first.part });
         let mut parts = parts.into_iter();
         let mut joined = parts.next().filter(|_| whole)?;
         for part in parts {
             joined.sum.merge(&part.sum);
         }
-        joined.part = Part::WHOLE;
+        joined.part = Part { number: 0, of: 1, ..joined.part };
         Some(joined)
     }
 

@@ -6,7 +6,8 @@
 //! sums, the noise is rounded to whole grid steps, and the two are added as integers. On integers
 //! x + round(N) = round(x + N) (ties aside, which have probability zero): a post-processing of the
 //! Gaussian mechanism with sensitivity exactly that of the integer sum. What stays idealised is the
-//! law of the double-precision sampler itself, whose steps are 2^20 times finer than the grid.
+//! law of the double-precision sampler itself, whose steps are finer than those of a release by 2^17 at
+//! the least, in the far tail.
 
 /// How many grid steps the clip norm S1 has: 2^30.
 pub(crate) const STEPS_OF_CLIP: f64 = (1_u64 << 30) as f64;

@@ -21,6 +21,9 @@ const PROJECTED: f64 = (1_u64 << 50) as f64;
 /// More deviations than a normal can have here, and a Laplace variable with probability e^-64.
 const TAIL: f64 = 64.0;
 
+/// A released step is at least the deviation over 2^32.
+const FINEST_RELEASE: i32 = 31;
+
 /// How much noise, on which grid, after which second clip.
 ///
 /// # Privacy
@@ -35,6 +38,11 @@ const TAIL: f64 = 64.0;
 /// roundings of 2^-53 on a vector of at most 2^50 fine steps: less than one in all, on either side)
 /// add at most sqrt(k) + 2 fine steps: a factor of at most 1 + (sqrt(k) + 2) 2^-fine on whatever the
 /// selection saw of the change. `inflation` is that factor, and the noise is scaled by it.
+///
+/// Where the grid is finer than the deviation over 2^32, which the finer grid always is, a double
+/// that is scaled to it no longer reaches each integer as often as it should: above some size of noise
+/// only the even ones, which would tell the parity of what they hide. So the integers with noise are
+/// rounded to whole multiples of a power of two, a post-processing: each then gathers 2^17 doubles or more.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Noise {
     grid: Grid,
@@ -48,6 +56,11 @@ pub(crate) struct Noise {
     deviation: f64,
     /// What a unit moves the vector before the second clip, rounding included, in released steps.
     change: f64,
+}
+
+/// The power of two that values are rounded to with noise of this deviation.
+fn multiple(deviation: f64) -> i64 {
+    1 << (deviation.max(1.0).log2().floor() as i32 - FINEST_RELEASE).clamp(0, 61)
 }
 
 impl Noise {
@@ -160,9 +173,10 @@ impl Noise {
 }
 
 impl Noise {
-    /// Adds rounded noise, integer to integer.
+    /// Adds rounded noise, integer to integer, and rounds the result to its multiple.
     fn add(&self, values: &mut [i64], random: &mut PrivateRandom) {
         let arch = Arch::new();
+        let multiple = multiple(self.deviation);
         let mut draws = [0.0; 256];
         for values in values.chunks_mut(draws.len()) {
             let draws = &mut draws[..values.len()];
@@ -170,7 +184,7 @@ impl Noise {
                 NoiseSettings::Gaussian { .. } => fill_normal(draws, random),
                 NoiseSettings::Laplace { .. } => draws.fill_with(|| laplace(random)),
             }
-            arch.dispatch(AddRounded { values, draws, deviation: self.deviation });
+            arch.dispatch(AddRounded { values, draws, deviation: self.deviation, multiple });
         }
     }
 }
@@ -197,12 +211,21 @@ pub struct Noised {
     body: Body,
 }
 
-#[derive(Debug)]
 enum Body {
     /// (first coordinate, start in `values`) of each run, and all values with noise.
     Sparse { runs: Vec<(u64, usize)>, values: Vec<i64> },
     /// (first coordinate, start in `values`) of each touched row, ascending; values without noise.
     Dense { runs: Vec<(u64, usize)>, values: Vec<i64>, coordinates: u64 },
+}
+
+/// Without the values: those of a dense release have no noise yet.
+impl std::fmt::Debug for Body {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Sparse { .. } => "Sparse(..)",
+            Self::Dense { .. } => "Dense(..)",
+        })
+    }
 }
 
 impl Noised {
@@ -252,7 +275,7 @@ impl Noised {
                 let length = BLOCK.min(coordinates.saturating_sub(first)) as usize;
                 let mut sums = vec![0; length];
                 overlay(first, &mut sums, runs, values);
-                let mut random = self.source.substream(Purpose::Noise, self.step, block as u32);
+                let mut random = self.source.substream(Purpose::Noise, self.step, block);
                 self.noise.add(&mut sums, &mut random);
                 to_floats(&sums, step, &mut buffer);
                 visit(first, &buffer);
@@ -317,6 +340,8 @@ struct AddRounded<'a> {
     values: &'a mut [i64],
     draws: &'a [f64],
     deviation: f64,
+    /// A power of two.
+    multiple: i64,
 }
 
 impl WithSimd for AddRounded<'_> {
@@ -324,8 +349,10 @@ impl WithSimd for AddRounded<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
+        let (half, mask) = (self.multiple / 2, -self.multiple);
         for (value, draw) in self.values.iter_mut().zip(self.draws) {
-            *value = value.wrapping_add((draw * self.deviation).round_ties_even() as i64);
+            let noise = (draw * self.deviation).round_ties_even() as i64;
+            *value = value.wrapping_add(noise).wrapping_add(half) & mask;
         }
     }
 }
@@ -333,4 +360,49 @@ impl WithSimd for AddRounded<'_> {
 fn to_floats(values: &[i64], step: f64, floats: &mut Vec<f32>) {
     floats.clear();
     floats.extend(values.iter().map(|value| (*value as f64 * step) as f32));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Values with noise, for zeros and for ones, far out where doubles are coarse.
+    fn far_out(multiplier: f64, second_clip: Option<f64>) -> (Noise, [Vec<i64>; 2]) {
+        let settings = NoiseSettings::Gaussian { multiplier, second_clip };
+        let grid = Grid::new(1.0, 1.0);
+        let noise = Noise::new(grid, Neighbouring::AddRemove, settings, 1).expect("good settings");
+        let values = [0, 1].map(|value| {
+            let mut values = vec![value; 100_000];
+            let mut random = RandomSource::from_seed(5).substream(Purpose::Noise, 0, value as u64);
+            noise.add(&mut values, &mut random);
+            values.retain(|value| value.unsigned_abs() as f64 > 2.0 * noise.deviation);
+            values
+        });
+        (noise, values)
+    }
+
+    /// Without the rounding all values around zero are even here, and all around one are odd.
+    #[test]
+    fn the_last_bit_of_a_value_never_tells_what_the_noise_hides() {
+        for (multiplier, second_clip) in
+            [(0.5, None), (1.0, None), (4.0, Some(10.0)), (64.0, Some(1.0)), (1e7, None)]
+        {
+            let (noise, values) = far_out(multiplier, second_clip);
+            let multiple = multiple(noise.deviation);
+            assert!(noise.deviation / multiple as f64 <= 4_294_967_296.0);
+            for values in values {
+                let odd = values.iter().filter(|value| *value / multiple % 2 != 0).count() as f64;
+                let count = values.len() as f64;
+                // Five deviations of a fair coin: a false alarm of 6e-7.
+                assert!((odd - count / 2.0).abs() < 2.5 * count.sqrt(), "{multiplier}: {odd}");
+                assert!(values.iter().all(|value| value % multiple == 0));
+            }
+        }
+    }
+
+    #[test]
+    fn a_release_does_not_print_what_it_hides() {
+        let body = Body::Dense { runs: vec![(0, 0)], values: vec![123_456_789], coordinates: 1 };
+        assert!(!format!("{body:?}").contains("123456789"));
+    }
 }

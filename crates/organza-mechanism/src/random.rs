@@ -1,13 +1,16 @@
 //! The one source of private randomness.
 //!
-//! A run has one 256-bit key. Each use of randomness names its [`Purpose`], its step and its shard;
-//! these three give a key of their own, and AES-256 in counter mode under that key gives the bits.
+//! A run has one 256-bit key. Each use of randomness names its [`Purpose`] and its step, which give a
+//! key of their own, and its shard, which is the nonce of AES-256 in counter mode under that key.
 //! No two uses share bits, results do not depend on how many threads there are, and a run that is
 //! resumed with the same key draws the same noise again.
 
 use aes::Aes256;
-use ctr::Ctr64LE;
-use ctr::cipher::{BlockCipherEncrypt, KeyInit, KeyIvInit, StreamCipher};
+use ctr::CtrCore;
+use ctr::cipher::{
+    BlockCipherEncrypt, InnerIvInit, KeyInit, StreamCipher, StreamCipherCoreWrapper,
+};
+use ctr::flavors::Ctr64LE;
 use organza_ledger::KeyFingerprint;
 use thiserror::Error;
 use zeroize::Zeroize;
@@ -16,6 +19,8 @@ use zeroize::Zeroize;
 const READY: usize = 32;
 /// How many words are turned into numbers at a time in bulk.
 const BULK: usize = 256;
+
+type Stream = StreamCipherCoreWrapper<CtrCore<Aes256, Ctr64LE>>;
 
 /// What randomness is for. Two purposes never share bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -148,22 +153,52 @@ impl RandomSource {
     }
 
     /// The bits for one use: always the same for the same three, and unrelated for any others.
+    pub fn substream(&self, purpose: Purpose, step: u64, shard: u64) -> PrivateRandom {
+        self.step(purpose, step).shard(shard)
+    }
+
+    /// The substreams of one purpose in one step.
     ///
-    /// The key of the substream is the run's key applied to two blocks that hold all of (purpose,
-    /// step, shard) and a half number, so distinct uses have distinct, unpredictable keys.
-    pub fn substream(&self, purpose: Purpose, step: u64, shard: u32) -> PrivateRandom {
+    /// Their key is the run's key applied to two blocks that hold all of (purpose, step) and a half
+    /// number, so distinct uses have distinct, unpredictable keys; the shard is the nonce under it.
+    pub fn step(&self, purpose: Purpose, step: u64) -> StepRandom {
         let mut key = [0; 32];
         for (half, target) in key.chunks_exact_mut(16).enumerate() {
             let mut block = [0; 16];
             block[..8].copy_from_slice(&step.to_le_bytes());
-            block[8..12].copy_from_slice(&shard.to_le_bytes());
             block[12..14].copy_from_slice(&(purpose as u16).to_le_bytes());
             block[14] = half as u8;
             let mut block = block.into();
             self.cipher.encrypt_block(&mut block);
             target.copy_from_slice(&block);
         }
-        PrivateRandom::keyed(key)
+        let cipher = Aes256::new(&key.into());
+        key.zeroize();
+        StepRandom { cipher }
+    }
+}
+
+/// The randomness of one purpose in one step: cheap to divide into shards.
+#[derive(Clone)]
+pub struct StepRandom {
+    cipher: Aes256,
+}
+
+impl StepRandom {
+    /// The bits of one shard: always the same for the same number.
+    pub fn shard(&self, shard: u64) -> PrivateRandom {
+        let mut nonce = [0; 16];
+        // The first half counts blocks, up to 2^64 of them.
+        nonce[8..].copy_from_slice(&shard.to_le_bytes());
+        let core = CtrCore::inner_iv_init(self.cipher.clone(), &nonce.into());
+        let stream = StreamCipherCoreWrapper::from_core(core);
+        PrivateRandom { stream, ready: [0; READY], used: READY }
+    }
+}
+
+impl std::fmt::Debug for StepRandom {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("StepRandom(secret)")
     }
 }
 
@@ -171,18 +206,12 @@ impl RandomSource {
 ///
 /// It cannot be copied: drawing from two copies would give the same noise twice.
 pub struct PrivateRandom {
-    stream: Ctr64LE<Aes256>,
+    stream: Stream,
     ready: [u64; READY],
     used: usize,
 }
 
 impl PrivateRandom {
-    fn keyed(mut key: [u8; 32]) -> Self {
-        let stream = Ctr64LE::new(&key.into(), &[0; 16].into());
-        key.zeroize();
-        Self { stream, ready: [0; READY], used: READY }
-    }
-
     /// 64 fresh bits.
     #[inline]
     pub fn word(&mut self) -> u64 {
@@ -206,7 +235,7 @@ impl PrivateRandom {
 }
 
 /// Fills at most `BYTES / 8` words with the next bits of the stream.
-fn write_words<const BYTES: usize>(stream: &mut Ctr64LE<Aes256>, words: &mut [u64]) {
+fn write_words<const BYTES: usize>(stream: &mut Stream, words: &mut [u64]) {
     let mut bytes = [0; BYTES];
     let bytes = &mut bytes[..words.len() * 8];
     stream.write_keystream(bytes);
@@ -248,7 +277,7 @@ mod tests {
             (Purpose::Noise, 4, 1),
             (Purpose::Noise, 3 + (1 << 32), 1),
             (Purpose::Noise, 3, 2),
-            (Purpose::Noise, 3, 1 + (1 << 16)),
+            (Purpose::Noise, 3, 1 + (1 << 40)),
         ] {
             assert_ne!(one, first(&mut source.substream(purpose, step, shard)));
         }

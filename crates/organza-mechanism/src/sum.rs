@@ -13,7 +13,6 @@ use std::sync::Arc;
 /// Adding or removing one unit changes the sum by at most 2^30 steps (S1) in L2, and the count of at
 /// most `rows_per_unit` rows, by one each. Integer sums do not depend on order or threads. It never
 /// leaves this crate: only a mechanism can look inside.
-#[derive(Debug)]
 pub(crate) struct ClippedSum {
     shape: Arc<Shape>,
     index: RowIndex,
@@ -22,6 +21,13 @@ pub(crate) struct ClippedSum {
     counts: Vec<u64>,
     rows_per_unit: usize,
     not_finite: u64,
+}
+
+/// Without a value: whoever holds a sum may print it.
+impl std::fmt::Debug for ClippedSum {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("ClippedSum(secret)")
+    }
 }
 
 impl ClippedSum {

@@ -7,16 +7,16 @@ use statrs::function::gamma::gamma_ur;
 
 /// The probability with which a test of a right implementation fails. Seeds are fixed, so a test that
 /// passes goes on passing; no test is repeated until it passes.
-pub const FALSE_ALARM: f64 = 1e-6;
+pub(crate) const FALSE_ALARM: f64 = 1e-6;
 
 /// Fixed randomness for the test with this number.
-pub fn random(test: u64) -> PrivateRandom {
+pub(crate) fn random(test: u64) -> PrivateRandom {
     RandomSource::from_seed(test).substream(Purpose::Noise, 0, 0)
 }
 
 /// The p-value of the Kolmogorov-Smirnov test of `samples` against a continuous distribution function
 /// (Stephens' approximation, which is good to a few percent for more than a hundred samples).
-pub fn kolmogorov_smirnov(samples: &mut [f64], below: impl Fn(f64) -> f64) -> f64 {
+pub(crate) fn kolmogorov_smirnov(samples: &mut [f64], below: impl Fn(f64) -> f64) -> f64 {
     samples.sort_unstable_by(f64::total_cmp);
     let count = samples.len() as f64;
     let distance = samples
@@ -45,7 +45,7 @@ pub fn kolmogorov_smirnov(samples: &mut [f64], below: impl Fn(f64) -> f64) -> f6
 
 /// The p-value of Pearson's chi-squared test of counts against probabilities; cells with fewer than
 /// ten expected are pooled. A count where the probability is zero is an outright failure.
-pub fn chi_squared(counts: &[u64], probabilities: &[f64]) -> f64 {
+pub(crate) fn chi_squared(counts: &[u64], probabilities: &[f64]) -> f64 {
     assert_eq!(counts.len(), probabilities.len());
     let total: u64 = counts.iter().sum();
     if counts.iter().zip(probabilities).any(|(count, chance)| *count > 0 && *chance <= 0.0) {
@@ -74,7 +74,7 @@ pub fn chi_squared(counts: &[u64], probabilities: &[f64]) -> f64 {
 }
 
 /// The p-value of the chi-squared test that two samples of counts come from one law.
-pub fn two_samples(one: &[u64], other: &[u64]) -> f64 {
+pub(crate) fn two_samples(one: &[u64], other: &[u64]) -> f64 {
     assert_eq!(one.len(), other.len());
     let (first, second) = (one.iter().sum::<u64>() as f64, other.iter().sum::<u64>() as f64);
     let mut cells = 0;
@@ -101,7 +101,7 @@ pub fn two_samples(one: &[u64], other: &[u64]) -> f64 {
 
 /// A probability that the true one is below only with probability `risk`, after `successes` of `trials`
 /// (Clopper and Pearson).
-pub fn at_least(successes: u64, trials: u64, risk: f64) -> f64 {
+pub(crate) fn at_least(successes: u64, trials: u64, risk: f64) -> f64 {
     if successes == 0 {
         return 0.0;
     }
@@ -110,7 +110,7 @@ pub fn at_least(successes: u64, trials: u64, risk: f64) -> f64 {
 }
 
 /// A probability that the true one is above only with probability `risk`, after `successes` of `trials`.
-pub fn at_most(successes: u64, trials: u64, risk: f64) -> f64 {
+pub(crate) fn at_most(successes: u64, trials: u64, risk: f64) -> f64 {
     if successes == trials {
         return 1.0;
     }
