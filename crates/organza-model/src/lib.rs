@@ -10,7 +10,9 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod atomic;
 pub mod kernels;
+pub mod vectors;
 
 mod word_vectors;
 
