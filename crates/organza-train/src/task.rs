@@ -1,6 +1,7 @@
 //! What is trained: units of data, and the gradient of each.
 
 use organza_mechanism::UnitGradient;
+use organza_mechanism::random::PrivateRandom;
 
 /// A model on data, as training sees it.
 ///
@@ -14,9 +15,15 @@ pub trait Task: Sync {
     /// How many units there are. *Not private* unless declared public.
     fn units(&self) -> u64;
 
-    /// Writes the gradient of `unit` and returns its loss. `key` is fresh for each step and
-    /// independent of the data: it may drive draws such as negative examples.
-    fn gradient(&self, parameters: &[f32], key: u64, unit: u64, target: &mut dyn Rows) -> f64;
+    /// Writes the gradient of `unit`. `random` is fresh for each step and unit and independent of the
+    /// data: it drives draws such as negative examples.
+    fn gradient(
+        &self,
+        parameters: &[f32],
+        unit: u64,
+        random: &mut PrivateRandom,
+        rows: &mut dyn Rows,
+    );
 
     /// The losses to watch. *Not private*: they come from the data without noise.
     fn evaluate(&self, parameters: &[f32]) -> Losses;
