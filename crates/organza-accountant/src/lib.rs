@@ -1,8 +1,11 @@
 //! Turns privacy events into (epsilon, delta), soundly and tightly.
 #![forbid(unsafe_code)]
 
+pub mod calibrate;
 pub mod group;
 pub mod normal;
 pub mod pld;
 pub mod rdp;
 pub mod theorem;
+
+pub use pld::{Accountant, Direction, Guarantee};

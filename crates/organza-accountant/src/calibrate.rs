@@ -1,0 +1,145 @@
+//! From a target (epsilon, delta) back to noise, steps, rate or selection.
+//!
+//! Every answer was priced by the accountant: it never exceeds the target, and lies within the
+//! tolerance of it.
+
+mod search;
+mod training;
+
+pub use training::{Calibrated, Selection, Training};
+
+use crate::pld::{Accountant, Guarantee};
+use organza_ledger::{AccountError, Event, Neighbouring};
+use thiserror::Error;
+
+/// How far below the target an answer may lie, relative to it, unless asked otherwise.
+const TOLERANCE: f64 = 2e-4;
+
+/// What a run is allowed to cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Target {
+    /// The bound on the privacy loss.
+    pub epsilon: f64,
+    /// The probability of exceeding it.
+    pub delta: f64,
+    /// The relation that the guarantee is to speak about.
+    pub neighbouring: Neighbouring,
+    /// How far below `epsilon` an answer may lie, relative to it.
+    pub tolerance: f64,
+}
+
+/// Why there is no calibration.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum CalibrateError {
+    /// The question itself makes no sense.
+    #[error("`{field}` is {value}, but must be {expected}")]
+    Invalid {
+        /// The offending field.
+        field: &'static str,
+        /// What it was.
+        value: f64,
+        /// What it must be.
+        expected: &'static str,
+    },
+    /// No value of the parameter meets the target.
+    #[error("no {parameter} meets the target: {reason}")]
+    Unreachable {
+        /// What was to be found.
+        parameter: &'static str,
+        /// What stands in the way.
+        reason: String,
+    },
+    /// The accountant refused.
+    #[error(transparent)]
+    Account(#[from] AccountError),
+}
+
+impl Target {
+    /// A target for the add-remove relation with the usual tolerance.
+    pub fn new(epsilon: f64, delta: f64) -> Self {
+        Self { epsilon, delta, neighbouring: Neighbouring::AddRemove, tolerance: TOLERANCE }
+    }
+
+    /// What `event` costs at this delta.
+    fn price(&self, event: &Event) -> Result<Guarantee, AccountError> {
+        Accountant::new(self.neighbouring).compose(event)?.epsilon(self.delta)
+    }
+
+    fn check(&self) -> Result<(), CalibrateError> {
+        positive("epsilon", self.epsilon)?;
+        if !(self.delta > 0.0 && self.delta < 1.0) {
+            let (field, value) = ("delta", self.delta);
+            return Err(CalibrateError::Invalid { field, value, expected: "between 0 and 1" });
+        }
+        if !(self.tolerance > 0.0 && self.tolerance < 1.0) {
+            let (field, value) = ("tolerance", self.tolerance);
+            return Err(CalibrateError::Invalid { field, value, expected: "between 0 and 1" });
+        }
+        Ok(())
+    }
+}
+
+fn positive(field: &'static str, value: f64) -> Result<(), CalibrateError> {
+    if value > 0.0 && value.is_finite() {
+        return Ok(());
+    }
+    Err(CalibrateError::Invalid { field, value, expected: "positive and finite" })
+}
+
+/// The largest number of times that `event` may happen, and what that costs.
+///
+/// Counting stops at 2^40.
+///
+/// # Errors
+/// If even once is too often, or the accountant refuses.
+pub fn times(event: &Event, target: &Target) -> Result<(u64, Guarantee), CalibrateError> {
+    target.check()?;
+    let price = |times: u64| target.price(&event.clone().repeat(times));
+    let mut low = (1, price(1)?);
+    if low.1.epsilon > target.epsilon {
+        return Err(CalibrateError::Unreachable {
+            parameter: "number of steps",
+            reason: format!("one step costs epsilon {} already", low.1.epsilon),
+        });
+    }
+    let mut high = loop {
+        let next = low.0 * 4;
+        if next > 1 << 40 {
+            return Ok(low);
+        }
+        let found = price(next)?;
+        if found.epsilon > target.epsilon {
+            break (next, found);
+        }
+        low = (next, found);
+    };
+    let enough = target.epsilon * (1.0 - target.tolerance);
+    while high.0 - low.0 > 1 && low.1.epsilon < enough {
+        // Where cost is near a power of the count, the chord in logarithms lands next to the answer.
+        let place = (libm::log(target.epsilon * (1.0 - 0.5 * target.tolerance))
+            - libm::log(low.1.epsilon.max(1e-300)))
+            / (libm::log(high.1.epsilon) - libm::log(low.1.epsilon.max(1e-300)));
+        let (start, end) = (libm::log(low.0 as f64), libm::log(high.0 as f64));
+        let guess = libm::exp(start + (end - start) * place.clamp(0.1, 0.9)).round() as u64;
+        let middle = guess.clamp(low.0 + 1, high.0 - 1);
+        let found = price(middle)?;
+        if found.epsilon > target.epsilon { high = (middle, found) } else { low = (middle, found) }
+    }
+    Ok(low)
+}
+
+/// The largest Poisson rate at which `event` may happen `times` times, and what that costs.
+///
+/// # Errors
+/// If no rate above 1e-12 is low enough, or the accountant refuses.
+pub fn rate(event: &Event, times: u64, target: &Target) -> Result<(f64, Guarantee), CalibrateError> {
+    target.check()?;
+    let price = |rate: f64| target.price(&event.clone().poisson(rate).repeat(times));
+    let whole = price(1.0);
+    if let Ok(found) = whole
+        && found.epsilon <= target.epsilon
+    {
+        return Ok((1.0, found));
+    }
+    search::rising("rate", target, 1e-3, (1e-12, 1.0), price)
+}

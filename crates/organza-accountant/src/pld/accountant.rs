@@ -1,0 +1,176 @@
+//! The accountant that a person asks.
+
+use super::closed::Closed;
+use super::plan::{self, Phase};
+use super::solver::Solver;
+use organza_ledger::{Account, AccountError, Event, Neighbouring};
+
+/// How far the grid may move epsilon, relative to it, unless asked otherwise.
+const PRECISION: f64 = 5e-5;
+/// The smallest delta that is answered.
+const SMALLEST_DELTA: f64 = 1e-30;
+/// The smallest delta that matters when delta is the answer.
+const FAINTEST_DELTA: f64 = 1e-20;
+
+/// The tight account: privacy loss distributions.
+///
+/// Every answer is an upper bound: dominating pairs are proved where they are made, all rounding is
+/// pessimistic, and round-off is bounded and added.
+///
+/// ```
+/// use organza_accountant::pld::Accountant;
+/// use organza_ledger::{Event, Neighbouring};
+///
+/// let run = Event::Gaussian { noise_multiplier: 0.5 }.poisson(1e-4).repeat(200_000);
+/// let answer = Accountant::new(Neighbouring::AddRemove).compose(&run)?.epsilon(1e-5)?;
+/// assert!((2.417..2.419).contains(&answer.epsilon));
+/// # Ok::<(), organza_ledger::AccountError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Accountant {
+    neighbouring: Neighbouring,
+    precision: f64,
+    phases: Vec<Phase>,
+}
+
+/// Which change of the data an answer is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// The unit is there, and is taken away.
+    Remove,
+    /// The unit is not there, and is put in.
+    Add,
+}
+
+impl std::fmt::Display for Direction {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Remove => "remove",
+            Self::Add => "add",
+        })
+    }
+}
+
+/// What was found: all that was composed is (`epsilon`, `delta`)-differentially private.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Guarantee {
+    /// The bound on the privacy loss.
+    pub epsilon: f64,
+    /// The probability of exceeding it, in the sense of the hockey stick.
+    pub delta: f64,
+    /// The direction that is worse; the other one costs no more. For the replace-one relation it
+    /// tells the two roles apart and has no further meaning.
+    pub direction: Direction,
+    /// The accountant's name.
+    pub accountant: &'static str,
+    /// The relation that the guarantee speaks about.
+    pub neighbouring: Neighbouring,
+}
+
+impl Accountant {
+    /// The name of this accountant.
+    pub const NAME: &'static str = "pld";
+
+    /// An accountant to which nothing has been charged yet.
+    ///
+    /// Events are taken to state their parameters for `neighbouring`. Under replace-one a Poisson
+    /// batch makes delta rarer and does not amplify epsilon, because the sensitivity to replacement
+    /// says nothing of a batch that lacks the unit.
+    pub fn new(neighbouring: Neighbouring) -> Self {
+        Self { neighbouring, precision: PRECISION, phases: Vec::new() }
+    }
+
+    /// How far the grid may move epsilon, relative to it: from 1e-9 to 0.1. It is a matter of time
+    /// and tightness, not of soundness.
+    pub fn precision(mut self, precision: f64) -> Self {
+        self.precision = precision.clamp(1e-9, 0.1);
+        self
+    }
+
+    /// Charges `event`, which may depend on the results of all that was charged before.
+    ///
+    /// # Errors
+    /// If a parameter makes no sense, or a kind of event cannot be treated soundly.
+    pub fn compose(mut self, event: &Event) -> Result<Self, AccountError> {
+        event.check()?;
+        plan::flatten(event, 1, &mut self.phases)?;
+        Ok(self)
+    }
+
+    /// Whether `event` can be charged.
+    pub fn supports(event: &Event) -> bool {
+        Self::new(Neighbouring::AddRemove).compose(event).is_ok()
+    }
+
+    /// An upper bound on epsilon at `delta`.
+    ///
+    /// # Errors
+    /// If `delta` is not between 1e-30 and 1, or if no epsilon is finite at it.
+    pub fn epsilon(&self, delta: f64) -> Result<Guarantee, AccountError> {
+        if !(SMALLEST_DELTA..1.0).contains(&delta) {
+            return Err(AccountError::OutOfRange(format!(
+                "delta is {delta:e}, but must be at least {SMALLEST_DELTA:e} and below 1"
+            )));
+        }
+        let (epsilon, direction) = if self.phases.is_empty() {
+            (0.0, Direction::Remove)
+        } else if let Some(closed) = self.closed() {
+            closed.epsilon(delta)
+        } else {
+            Solver::new(&self.phases, self.neighbouring, self.precision, delta)?.epsilon(delta)?
+        };
+        if !epsilon.is_finite() {
+            return Err(AccountError::OutOfRange(format!(
+                "epsilon at delta {delta:e} is beyond all bounds"
+            )));
+        }
+        Ok(self.guarantee(epsilon, delta, direction))
+    }
+
+    /// An upper bound on delta at `epsilon`; deltas below 1e-25 or so are not told apart.
+    ///
+    /// # Errors
+    /// If `epsilon` is negative or not finite.
+    pub fn delta(&self, epsilon: f64) -> Result<Guarantee, AccountError> {
+        if !(epsilon >= 0.0 && epsilon.is_finite()) {
+            return Err(AccountError::OutOfRange(format!(
+                "epsilon is {epsilon}, but must be zero or more, and finite"
+            )));
+        }
+        let (delta, direction) = if self.phases.is_empty() {
+            (0.0, Direction::Remove)
+        } else if let Some(closed) = self.closed() {
+            closed.delta(epsilon)
+        } else {
+            Solver::new(&self.phases, self.neighbouring, self.precision, FAINTEST_DELTA)?
+                .delta(epsilon)
+        };
+        Ok(self.guarantee(epsilon, delta, direction))
+    }
+
+    fn closed(&self) -> Option<Closed> {
+        let sampled = self.phases.iter().any(|phase| phase.rate < 1.0);
+        if sampled && self.neighbouring == Neighbouring::ReplaceOne {
+            return None;
+        }
+        Closed::of(&self.phases)
+    }
+
+    fn guarantee(&self, epsilon: f64, delta: f64, direction: Direction) -> Guarantee {
+        let (accountant, neighbouring) = (Self::NAME, self.neighbouring);
+        Guarantee { epsilon, delta, direction, accountant, neighbouring }
+    }
+}
+
+/// Prices `events` alone: what the accountant was charged with before is not counted again.
+impl Account for Accountant {
+    fn neighbouring(&self) -> Neighbouring {
+        self.neighbouring
+    }
+
+    fn epsilon(&self, events: &[Event], delta: f64) -> Result<f64, AccountError> {
+        let fresh = Self::new(self.neighbouring).precision(self.precision);
+        let charged = events.iter().try_fold(fresh, |account, event| account.compose(event))?;
+        Ok(Self::epsilon(&charged, delta)?.epsilon)
+    }
+}

@@ -1,0 +1,266 @@
+//! From nested events to a flat list of steps.
+//!
+//! A run is a list of phases: `times` steps, each of which uses one Poisson batch for all that its
+//! [`Batch`] names (a rate of one is no sampling). Repetition outside of a `poisson` is repetition
+//! with fresh batches; repetition inside happens on the same batch and is composed before sampling.
+
+use super::sparse_vector::SparseVector;
+use organza_ledger::{AccountError, Event, MaxNoise};
+
+/// The largest number of uses that is counted.
+const MOST_USES: u64 = 1 << 40;
+/// The largest number of different phases.
+const MOST_PHASES: usize = 256;
+
+/// A number of steps on batches of their own.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Phase {
+    pub(super) times: u64,
+    pub(super) rate: f64,
+    pub(super) batch: Batch,
+}
+
+/// What is done, adaptively, to one batch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Batch {
+    /// The squared shift of all Gaussians together: they compose exactly.
+    pub(super) shift_square: f64,
+    /// Everything else, with its multiplicity.
+    pub(super) parts: Vec<(Part, u64)>,
+}
+
+/// A mechanism with a dominating pair of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Part {
+    Laplace { noise_multiplier: f64 },
+    Approximate { epsilon: f64, delta: f64 },
+    BoundedRange { epsilon: f64, draws: u64, delta: f64 },
+    SparseVector(SparseVector),
+    CappedSelection(CappedSelection),
+    Masked { share: f64, batch: Batch },
+    Cluster { groups: u64, batch: Batch },
+    Sampled { rate: f64, batch: Batch },
+}
+
+/// Exponential selection of which the cap, the change in L2 and the number of candidates are known,
+/// with the Gaussian that acts on just the selected coordinates, if one follows directly.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct CappedSelection {
+    pub(super) epsilon: f64,
+    pub(super) draws: u64,
+    pub(super) candidates: u64,
+    pub(super) cap: f64,
+    pub(super) l2: f64,
+    pub(super) noise_multiplier: Option<f64>,
+}
+
+/// Adds `event`, `times` times, to `phases`.
+pub(super) fn flatten(
+    event: &Event,
+    times: u64,
+    phases: &mut Vec<Phase>,
+) -> Result<(), AccountError> {
+    match event {
+        Event::Compose(events) => {
+            let mut rest = events.as_slice();
+            while let Some((first, others)) = rest.split_first() {
+                if let (Some(part), Some(after)) = (joined(first, others), others.get(1..)) {
+                    let batch = Batch { shift_square: 0.0, parts: vec![(part, 1)] };
+                    push(Phase { times, rate: 1.0, batch }, phases)?;
+                    rest = after;
+                } else {
+                    flatten(first, times, phases)?;
+                    rest = others;
+                }
+            }
+            Ok(())
+        }
+        Event::Repeat { times: more, event } => flatten(event, product(times, *more)?, phases),
+        Event::Poisson { rate, event } => {
+            let (mut rate, mut inner) = (*rate, event.as_ref());
+            // Thinning twice is thinning once at the product of the rates.
+            while let Event::Poisson { rate: again, event } = inner {
+                rate *= again;
+                inner = event;
+            }
+            let mut batch = Batch::default();
+            add(inner, 1, &mut batch)?;
+            push(Phase { times, rate, batch }, phases)
+        }
+        _ => {
+            let mut batch = Batch::default();
+            add(event, 1, &mut batch)?;
+            push(Phase { times, rate: 1.0, batch }, phases)
+        }
+    }
+}
+
+/// Adds a phase to those that are equal, and unsampled Gaussians to one another.
+fn push(phase: Phase, phases: &mut Vec<Phase>) -> Result<(), AccountError> {
+    if phase.times == 0 || phase.rate <= 0.0 || phase.batch == Batch::default() {
+        return Ok(());
+    }
+    if phase.rate >= 1.0 && phase.batch.parts.is_empty() {
+        let shift_square = phase.times as f64 * phase.batch.shift_square;
+        if let Some(same) =
+            phases.iter_mut().find(|other| other.rate >= 1.0 && other.batch.parts.is_empty())
+        {
+            same.batch.shift_square += shift_square;
+        } else {
+            let batch = Batch { shift_square, parts: Vec::new() };
+            phases.push(Phase { times: 1, rate: 1.0, batch });
+        }
+        return Ok(());
+    }
+    if let Some(same) =
+        phases.iter_mut().find(|other| other.rate == phase.rate && other.batch == phase.batch)
+    {
+        same.times = same
+            .times
+            .checked_add(phase.times)
+            .filter(|sum| *sum <= MOST_USES)
+            .ok_or_else(too_many)?;
+        return Ok(());
+    }
+    if phases.len() >= MOST_PHASES {
+        return Err(AccountError::OutOfRange(format!(
+            "the run has more than {MOST_PHASES} different kinds of steps"
+        )));
+    }
+    phases.push(phase);
+    Ok(())
+}
+
+/// Adds `event`, `times` times on the same batch, to `batch`.
+fn add(event: &Event, times: u64, batch: &mut Batch) -> Result<(), AccountError> {
+    let part = match event {
+        Event::Gaussian { noise_multiplier } | Event::RoundedGaussian { noise_multiplier } => {
+            batch.shift_square += times as f64 * noise_multiplier.powi(-2);
+            return Ok(());
+        }
+        Event::DiscreteGaussian { .. } => {
+            return Err(AccountError::Unsupported {
+                kind: event.kind().into(),
+                reason: "no pair is known that dominates it (the Gaussian pair does not); the rdp \
+                         accountant prices it by concentrated differential privacy"
+                    .into(),
+            });
+        }
+        Event::Laplace { noise_multiplier } => {
+            Part::Laplace { noise_multiplier: *noise_multiplier }
+        }
+        Event::DiscreteLaplace { noise_multiplier } => {
+            Part::Approximate { epsilon: 1.0 / noise_multiplier, delta: 0.0 }
+        }
+        Event::Pure { epsilon } => Part::Approximate { epsilon: *epsilon, delta: 0.0 },
+        Event::Approximate { epsilon, delta } => {
+            Part::Approximate { epsilon: *epsilon, delta: *delta }
+        }
+        Event::Exponential { epsilon, draws, .. } => match joint(event, &[]) {
+            Some(part) => part,
+            None => Part::BoundedRange { epsilon: *epsilon, draws: *draws, delta: 0.0 },
+        },
+        Event::LimitedDomain { epsilon, delta, draws } => {
+            Part::BoundedRange { epsilon: *epsilon, draws: *draws, delta: *delta }
+        }
+        Event::NoisyMax { epsilon, draws, noise: MaxNoise::Gumbel } => {
+            Part::BoundedRange { epsilon: *epsilon, draws: *draws, delta: 0.0 }
+        }
+        Event::NoisyMax { epsilon, draws, noise: MaxNoise::Laplace | MaxNoise::Exponential } => {
+            let part = Part::Approximate { epsilon: *epsilon, delta: 0.0 };
+            insert(part, product(times, *draws)?, batch);
+            return Ok(());
+        }
+        Event::SparseVector {
+            threshold_epsilon,
+            query_epsilon,
+            hits,
+            refreshed,
+            value_epsilon,
+        } => Part::SparseVector(SparseVector {
+            threshold_epsilon: *threshold_epsilon,
+            query_epsilon: *query_epsilon,
+            hits: *hits,
+            refreshed: *refreshed,
+            value_epsilon: *value_epsilon,
+        }),
+        Event::UniformMask { share, event } => {
+            Part::Masked { share: *share, batch: batch_of(event)? }
+        }
+        Event::Cluster { groups, event } => {
+            Part::Cluster { groups: *groups, batch: batch_of(event)? }
+        }
+        Event::Poisson { rate, event } => Part::Sampled { rate: *rate, batch: batch_of(event)? },
+        Event::Repeat { times: more, event } => return add(event, product(times, *more)?, batch),
+        Event::Compose(events) => {
+            let mut rest = events.as_slice();
+            while let Some((first, others)) = rest.split_first() {
+                if let (Some(part), Some(after)) = (joined(first, others), others.get(1..)) {
+                    insert(part, times, batch);
+                    rest = after;
+                } else {
+                    add(first, times, batch)?;
+                    rest = others;
+                }
+            }
+            return Ok(());
+        }
+    };
+    insert(part, times, batch);
+    Ok(())
+}
+
+fn batch_of(event: &Event) -> Result<Batch, AccountError> {
+    let mut batch = Batch::default();
+    add(event, 1, &mut batch)?;
+    Ok(batch)
+}
+
+fn insert(part: Part, times: u64, batch: &mut Batch) {
+    if times == 0 {
+        return;
+    }
+    match batch.parts.iter_mut().find(|(other, _)| *other == part) {
+        Some((_, count)) => *count = count.saturating_add(times),
+        None => batch.parts.push((part, times)),
+    }
+}
+
+/// The capped selection that `first` is, with the noise of the Gaussian that follows it directly.
+fn joint(first: &Event, others: &[Event]) -> Option<Part> {
+    let Event::Exponential {
+        epsilon,
+        draws,
+        candidates: Some(candidates),
+        cap: Some(cap),
+        l2: Some(l2),
+    } = first
+    else {
+        return None;
+    };
+    let noise_multiplier = match others.first() {
+        Some(Event::Gaussian { noise_multiplier }) => Some(*noise_multiplier),
+        _ => None,
+    };
+    Some(Part::CappedSelection(CappedSelection {
+        epsilon: *epsilon,
+        draws: *draws,
+        candidates: *candidates,
+        cap: *cap,
+        l2: *l2,
+        noise_multiplier,
+    }))
+}
+
+/// The capped selection together with its noise, if a Gaussian follows directly.
+fn joined(first: &Event, others: &[Event]) -> Option<Part> {
+    matches!(others.first(), Some(Event::Gaussian { .. })).then(|| joint(first, others)).flatten()
+}
+
+fn product(times: u64, more: u64) -> Result<u64, AccountError> {
+    times.checked_mul(more).filter(|uses| *uses <= MOST_USES).ok_or_else(too_many)
+}
+
+fn too_many() -> AccountError {
+    AccountError::OutOfRange(format!("more than {MOST_USES} uses of one mechanism"))
+}
