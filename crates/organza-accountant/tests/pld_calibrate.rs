@@ -38,8 +38,7 @@ fn sampled_noise_meets_the_target_from_below() {
         (1e-4, 200_000, 1e-5, 1.0, 0.5770),
     ] {
         let start = Instant::now();
-        let found =
-            training(rate, steps).noise_multiplier(&Target::new(epsilon, delta)).unwrap();
+        let found = training(rate, steps).noise_multiplier(&Target::new(epsilon, delta)).unwrap();
         println!("{found:?} {:?}", start.elapsed());
         assert!(start.elapsed() < Duration::from_secs(3));
         assert!(found.guarantee.epsilon <= epsilon);
@@ -88,10 +87,7 @@ fn steps_rates_and_ranges() {
 fn what_cannot_be_met_is_said() {
     let target = Target::new(0.1, 1e-6);
     let costly = Event::Pure { epsilon: 1.0 };
-    assert!(matches!(
-        calibrate::times(&costly, &target),
-        Err(CalibrateError::Unreachable { .. })
-    ));
+    assert!(matches!(calibrate::times(&costly, &target), Err(CalibrateError::Unreachable { .. })));
     assert!(training(1e-3, 10).noise_multiplier(&Target::new(-1.0, 1e-6)).is_err());
     assert!(training(1e-3, 10).noise_multiplier(&Target::new(1.0, 0.0)).is_err());
     assert!(training(0.0, 10).noise_multiplier(&target).is_err());

@@ -26,11 +26,17 @@ fn sampled_gaussians_of_every_size() {
                     let start = Instant::now();
                     let all = ask(&event.poisson(rate).repeat(steps), delta).unwrap();
                     let took = start.elapsed();
-                    if took > slowest { slowest = took; }
+                    if took > slowest {
+                        slowest = took;
+                    }
                     println!("{sigma} {rate} {steps} {delta} {all} {took:?}");
                     assert!(all >= 0.0 && all.is_finite());
-                    if all < one * (1.0 - 1e-9) { println!("BAD {sigma} {rate} {steps} {delta}: {all} < {one}"); }
-                    if all > before * (1.0 + 1e-3) + 1e-9 { println!("BAD {sigma} {rate} {steps} {delta}: {all} > {before}"); }
+                    if all < one * (1.0 - 1e-9) {
+                        println!("BAD {sigma} {rate} {steps} {delta}: {all} < {one}");
+                    }
+                    if all > before * (1.0 + 1e-3) + 1e-9 {
+                        println!("BAD {sigma} {rate} {steps} {delta}: {all} > {before}");
+                    }
                     before = all;
                 }
             }

@@ -13,6 +13,7 @@
 
 mod batch;
 mod clip;
+mod count;
 mod gradient;
 mod grid;
 mod noise;
@@ -26,6 +27,7 @@ mod shape;
 mod sum;
 
 pub use batch::{Batch, BatchSum, PoissonSampler, Selected};
+pub use count::NoisyCount;
 pub use gradient::UnitGradient;
 pub use grid::Grid;
 pub use noise::Noised;

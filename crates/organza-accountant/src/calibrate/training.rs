@@ -96,7 +96,8 @@ impl Training {
         }
         // A guess: 1/s falls with the logarithm of the rate, and with the root of all exposures.
         let exposures = (self.steps.max(1) as f64).sqrt() * self.rate;
-        let guess = (3.0 * exposures / target.epsilon).max(0.5) * if self.rate < 1.0 { 1.0 } else { 1.4 };
+        let guess =
+            (3.0 * exposures / target.epsilon).max(0.5) * if self.rate < 1.0 { 1.0 } else { 1.4 };
         let (together, guarantee) =
             search::falling("noise multiplier", target, guess, MULTIPLIERS, |together| {
                 let (multiplier, range) = split(together);
