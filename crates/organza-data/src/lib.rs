@@ -12,12 +12,13 @@
 //! Errors name files, lines and counts for the person who holds the data, and go no further.
 //!
 //! # Memory
-//! The text is streamed, line by line, and only ids stay: 4 bytes a token, 8 bytes a line (and an
-//! eighth of a byte a line for random access to the samples), plus the dictionary of distinct words.
-//! Units of text add 16 bytes a line, users another 4 bytes a line and the name of each user.
+//! The text is streamed, line by line, and only ids stay: 4 bytes a token and 8 bytes a line, plus one
+//! byte a line for random access to the samples and the dictionary of distinct words. Units of lines
+//! or users add 16 bytes a line, users another 4 bytes a line and the name of each user.
 //! For 10 GB of English, about 1.7 billion tokens in 100 million lines, this is 7 GB for the tokens,
-//! 0.8 GB for the lines, 1.6 GB for the units and well under 1 GB for the words, all of it in memory
-//! while training; a vocabulary then frees the tokens that are not in it.
+//! 0.9 GB for the lines, 1.6 GB for the units and under 1 GB for the words. Tokens outside the
+//! vocabulary are freed once it is known. No line may be longer than
+//! [`LONGEST_LINE`](source::LONGEST_LINE), so that no file can take more.
 //!
 //! ```
 //! use organza_data::*;

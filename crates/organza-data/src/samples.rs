@@ -5,7 +5,7 @@ use crate::{Corpus, DataError};
 use std::ops::Range;
 
 /// Every so many lines, the number of samples before the line is kept.
-const BLOCK: u64 = 64;
+const BLOCK: u64 = 8;
 
 /// What is predicted from what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,13 +49,13 @@ impl<'a> Sample<'a> {
 
 /// All samples of a corpus, numbered line by line, in a line by target, for a target by context.
 ///
-/// Windows lie within a line. Random access costs a search through one number in 64 lines.
+/// Windows lie within a line. Random access costs a binary search through one number in eight lines.
 #[derive(Debug)]
 pub struct Samples {
     corpus: Corpus,
     objective: Objective,
     window: u32,
-    /// The number of samples before lines 0, 64, 128, ... and at last that of all.
+    /// The number of samples before lines 0, 8, 16, ... and at last that of all.
     blocks: Vec<u64>,
 }
 
@@ -121,16 +121,22 @@ impl Samples {
     /// The sample of a number, if there is one.
     pub fn sample(&self, sample: u64) -> Option<Sample<'_>> {
         let (line, offset) = self.locate(sample)?;
-        Some(self.sample_in_line(line, offset))
+        self.sample_in_line(line, offset)
     }
 
-    /// The sample of a number as two words, if there is one and it has one input word.
+    /// The samples of a line, in order.
+    pub fn of_line(&self, line: u64) -> impl Iterator<Item = Sample<'_>> {
+        (0..self.count_in_line(line)).filter_map(move |offset| self.sample_in_line(line, offset))
+    }
+
+    /// The sample of a number as two words, if there is one and the objective is skip-gram.
     pub fn pair(&self, sample: u64) -> Option<Pair> {
-        let sample = self.sample(sample)?;
-        match (sample.before, sample.after) {
-            (&[target], []) if self.objective == Objective::SkipGram => {
-                Some(Pair { target, context: sample.output })
-            }
+        self.pair_of(self.sample(sample)?)
+    }
+
+    pub(crate) fn pair_of(&self, sample: Sample<'_>) -> Option<Pair> {
+        match (self.objective, sample.before) {
+            (Objective::SkipGram, &[target]) => Some(Pair { target, context: sample.output }),
             _ => None,
         }
     }
@@ -153,9 +159,13 @@ impl Samples {
         }
     }
 
-    fn sample_in_line(&self, line: u64, offset: u64) -> Sample<'_> {
+    /// The sample of a number among those of a line, if there is one.
+    pub(crate) fn sample_in_line(&self, line: u64, offset: u64) -> Option<Sample<'_>> {
+        if offset >= self.count_in_line(line) {
+            return None;
+        }
         let tokens = self.corpus.line(line);
-        match self.objective {
+        Some(match self.objective {
             Objective::SkipGram => {
                 let (target, context) = LineWindow::new(tokens.len(), self.window).pair(offset);
                 Sample { before: &tokens[target..=target], after: &[], output: tokens[context] }
@@ -169,7 +179,7 @@ impl Samples {
                     output: tokens[target],
                 }
             }
-        }
+        })
     }
 }
 
@@ -234,6 +244,8 @@ pub(crate) mod tests {
                     let mut next = 0;
                     for (line, expected) in expected.iter().enumerate() {
                         let range = samples.in_line(line as u64);
+                        let listed: Vec<_> = samples.of_line(line as u64).map(|sample| (sample.inputs().collect(), sample.output)).collect();
+                        prop_assert_eq!(&listed, expected);
                         prop_assert_eq!(range.clone(), next..next + expected.len() as u64);
                         for (number, (inputs, output)) in range.clone().zip(expected) {
                             let sample = samples.sample(number).unwrap();

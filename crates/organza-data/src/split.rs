@@ -2,8 +2,9 @@
 //!
 //! # Privacy
 //! The guarantee of a run is for its *training* units: neighbours are training sets that differ in
-//! one of them. Only [`by_unit`] carries this over to the whole text, because there the side of a
-//! unit depends on nothing but the unit; elsewhere adding a unit may push another over a border.
+//! one of them. Only [`by_unit`], with lines or users as units, carries this over to the whole text,
+//! because there the side of a unit depends on nothing but the unit; elsewhere adding a unit may push
+//! another over a border.
 //! Losses on validation and test data are computed without noise, so they are *not private*.
 
 use crate::{DataError, Samples, Units};
@@ -111,6 +112,7 @@ pub fn in_order(samples: &Samples, sizes: Sizes) -> Result<Split, DataError> {
 /// # Privacy
 /// A unit's side depends on the unit, the seed and the vocabulary, and not on the other units: adding
 /// or removing one leaves all others where they are. That is why the number of a line takes no part.
+/// With pairs as units whole lines are held out, and the guarantee is for the training pairs.
 ///
 /// # Errors
 /// When the shares are no shares, or the text has no such unit.

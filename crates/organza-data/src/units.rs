@@ -25,6 +25,12 @@ enum Members {
     Lines { lines: Vec<u64>, before: Vec<u64>, starts: Option<Vec<u64>> },
 }
 
+/// Where a sample is found.
+enum SamplePlace {
+    Sample(u64),
+    OfLine { line: u64, offset: u64 },
+}
+
 impl Units {
     pub(crate) fn of_range(range: Range<u64>) -> Self {
         Self { unit: Unit::Pair, members: Members::Range(range) }
@@ -105,33 +111,38 @@ impl Units {
         self.span(unit).map_or(0, |span| span.end - span.start)
     }
 
-    /// The number, among all samples, of sample `index` of a unit.
-    pub fn sample_number(&self, samples: &Samples, unit: u64, index: u64) -> Option<u64> {
-        let span = self.span(unit)?;
-        let place = span.start.checked_add(index).filter(|place| span.contains(place))?;
-        match &self.members {
-            Members::Range(range) => Some(range.start + place),
-            Members::Listed(listed) => listed.get(place as usize).copied(),
-            Members::Lines { lines, before, .. } => {
-                let line = before.partition_point(|&earlier| earlier <= place) - 1;
-                Some(samples.in_line(lines[line]).start + (place - before[line]))
-            }
+    /// Sample `index` of a unit.
+    pub fn sample<'a>(&self, samples: &'a Samples, unit: u64, index: u64) -> Option<Sample<'a>> {
+        match self.place(unit, index)? {
+            SamplePlace::Sample(number) => samples.sample(number),
+            SamplePlace::OfLine { line, offset } => samples.sample_in_line(line, offset),
         }
     }
 
-    /// Sample `index` of a unit.
-    pub fn sample<'a>(&self, samples: &'a Samples, unit: u64, index: u64) -> Option<Sample<'a>> {
-        samples.sample(self.sample_number(samples, unit, index)?)
+    /// The number of sample `index` of a unit among all samples of the text.
+    pub fn sample_number(&self, samples: &Samples, unit: u64, index: u64) -> Option<u64> {
+        Some(match self.place(unit, index)? {
+            SamplePlace::Sample(number) => number,
+            SamplePlace::OfLine { line, offset } => samples.in_line(line).start + offset,
+        })
     }
 
     /// All samples, unit by unit.
     pub fn all<'a>(&'a self, samples: &'a Samples) -> impl Iterator<Item = Sample<'a>> {
-        self.numbers(samples).filter_map(|number| samples.sample(number))
+        let (range, listed, lines) = match &self.members {
+            Members::Range(range) => (range.clone(), &[][..], &[][..]),
+            Members::Listed(listed) => (0..0, &listed[..], &[][..]),
+            Members::Lines { lines, .. } => (0..0, &[][..], &lines[..]),
+        };
+        let numbers = range.chain(listed.iter().copied());
+        numbers
+            .filter_map(|number| samples.sample(number))
+            .chain(lines.iter().flat_map(|&line| samples.of_line(line)))
     }
 
     /// All samples as pairs, unit by unit; none where samples have several input words.
     pub fn pairs<'a>(&'a self, samples: &'a Samples) -> impl Iterator<Item = Pair> {
-        self.numbers(samples).filter_map(|number| samples.pair(number))
+        self.all(samples).filter_map(|sample| samples.pair_of(sample))
     }
 
     /// How often each word is the one to be predicted. Exact, hence *not private*.
@@ -143,11 +154,17 @@ impl Units {
         counts
     }
 
-    fn numbers<'a>(&'a self, samples: &'a Samples) -> impl Iterator<Item = u64> {
-        let indices = |unit| (0..self.samples_in(unit)).map(move |index| (unit, index));
-        (0..self.len())
-            .flat_map(indices)
-            .filter_map(|(unit, index)| self.sample_number(samples, unit, index))
+    fn place(&self, unit: u64, index: u64) -> Option<SamplePlace> {
+        let span = self.span(unit)?;
+        let place = span.start.checked_add(index).filter(|place| span.contains(place))?;
+        Some(match &self.members {
+            Members::Range(range) => SamplePlace::Sample(range.start + place),
+            Members::Listed(listed) => SamplePlace::Sample(listed[place as usize]),
+            Members::Lines { lines, before, .. } => {
+                let line = before.partition_point(|&earlier| earlier <= place) - 1;
+                SamplePlace::OfLine { line: lines[line], offset: place - before[line] }
+            }
+        })
     }
 
     /// The samples of a unit, numbered through those of all units.
@@ -196,7 +213,15 @@ mod tests {
                 .collect()
         };
         assert_eq!(units.sample_number(samples, units.len(), 0), None);
-        (0..units.len()).map(of).collect()
+        let numbers: Vec<Vec<u64>> = (0..units.len()).map(of).collect();
+        let listed = numbers.concat().into_iter().map(|number| samples.sample(number).unwrap());
+        assert!(listed.eq(units.all(samples)));
+        for (unit, numbers) in (0..).zip(&numbers) {
+            for (index, &number) in (0..).zip(numbers) {
+                assert_eq!(units.sample(samples, unit, index), samples.sample(number));
+            }
+        }
+        numbers
     }
 
     proptest! {
@@ -230,6 +255,14 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn samples_drawn_one_by_one_are_units() {
+        let samples =
+            Samples::new(corpus(&[vec![0, 1, 2], vec![3, 4]]), Objective::SkipGram, 2).unwrap();
+        assert_eq!(numbers(&Units::of_range(3..5), &samples), [[3], [4]]);
+        assert_eq!(numbers(&Units::of_list(vec![7, 0, 4]), &samples), [[7], [0], [4]]);
     }
 
     #[test]

@@ -195,7 +195,7 @@ impl VocabularySource for DeclaredPublic {
         words.sort_unstable_by(|one, other| other.1.cmp(one.1).then_with(|| one.0.cmp(other.0)));
         if let Some(asked) = self.size {
             let found = words.len();
-            if asked > found && self.minimum_count.is_none() {
+            if asked > found && found >= 2 && self.minimum_count.is_none() {
                 return Err(DataError::VocabularyTooLarge { asked, found });
             }
             words.truncate(asked);
@@ -249,6 +249,11 @@ mod tests {
         assert!(error.contains("a vocabulary of 6 words") && error.contains("only 5"), "{error}");
         for source in [DeclaredPublic::most_frequent(1), DeclaredPublic::at_least(4)] {
             let error = words(&source).unwrap_err();
+            assert!(matches!(error, DataError::VocabularyTooSmall { .. }), "{error}");
+        }
+        for line in ["one one ONE", "... !"] {
+            let text = read(&[line, line], Layout::Lines).unwrap();
+            let error = DeclaredPublic::most_frequent(1000).vocabulary(&text).unwrap_err();
             assert!(matches!(error, DataError::VocabularyTooSmall { .. }), "{error}");
         }
     }
