@@ -39,7 +39,6 @@ fn sampled_noise_meets_the_target_from_below() {
     ] {
         let start = Instant::now();
         let found = training(rate, steps).noise_multiplier(&Target::new(epsilon, delta)).unwrap();
-        println!("{found:?} {:?}", start.elapsed());
         assert!(start.elapsed() < Duration::from_secs(3));
         assert!(found.guarantee.epsilon <= epsilon);
         assert!(found.guarantee.epsilon >= epsilon * (1.0 - 1e-3));
@@ -59,7 +58,6 @@ fn a_share_of_the_budget_selects() {
         let run = Training { rate: 1e-4, steps: 200_000, selection };
         let start = Instant::now();
         let found = run.noise_multiplier(&Target::new(epsilon, 1e-5)).unwrap();
-        println!("{found:?} {:?}", start.elapsed());
         assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
         assert!(found.guarantee.epsilon <= epsilon);
         assert!(found.guarantee.epsilon >= epsilon * (1.0 - 1e-3));

@@ -68,3 +68,126 @@ impl WithSimd for AddTruncated<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::STEPS_OF_CLIP;
+    use crate::shape::Shape;
+    use proptest::prelude::*;
+    use std::sync::Arc;
+
+    const ROWS: u32 = 12;
+    const DIMENSIONS: usize = 7;
+
+    fn gradient(rows: &[(u32, Vec<f32>)]) -> UnitGradient {
+        let shape = Shape::table(u64::from(ROWS), DIMENSIONS as u64).expect("a good shape");
+        let mut gradient = UnitGradient::new(Arc::new(shape));
+        for (row, values) in rows {
+            let target = gradient.row(*row).expect("inside");
+            target.iter_mut().zip(values).for_each(|(target, value)| *target += value);
+        }
+        gradient
+    }
+
+    /// What one unit adds to a sum, coordinate by coordinate of its rows.
+    fn contribution(clipped: &Clipped<'_>) -> Vec<i64> {
+        let mut sums = vec![0; clipped.gradient.values().len()];
+        let values = clipped.gradient.values();
+        AddTruncated { values, factor: clipped.factor, sums: &mut sums }.with_simd(pulp::Scalar);
+        let mut dispatched = vec![0; sums.len()];
+        Arch::new().dispatch(AddTruncated {
+            values,
+            factor: clipped.factor,
+            sums: &mut dispatched,
+        });
+        assert_eq!(sums, dispatched);
+        sums
+    }
+
+    fn squares(contribution: &[i64]) -> i128 {
+        contribution.iter().map(|value| i128::from(*value).pow(2)).sum()
+    }
+
+    /// Numbers of all sizes, denormal and huge ones, and those that are none.
+    fn value() -> impl Strategy<Value = f32> {
+        let size = (-45.0_f32..38.0).prop_map(|power| 10.0_f32.powf(power));
+        prop_oneof![
+            4 => -2.0_f32..2.0,
+            2 => (size, prop::bool::ANY).prop_map(|(size, minus)| if minus { -size } else { size }),
+            1 => prop::sample::select(vec![0.0, -0.0, f32::MAX, f32::MIN, f32::from_bits(1)]),
+        ]
+    }
+
+    fn rows(value: impl Strategy<Value = f32>) -> impl Strategy<Value = Vec<(u32, Vec<f32>)>> {
+        prop::collection::vec((0..ROWS, prop::collection::vec(value, DIMENSIONS)), 0..20)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn no_unit_moves_the_sum_by_more_than_the_clip(
+            rows in rows(value()),
+            power in -30.0_f64..30.0,
+        ) {
+            let size = 10.0_f64.powf(power);
+            let gradient = gradient(&rows);
+            let clipped = clip(&gradient, &Grid::new(size, 3.0));
+            let finite = gradient.values().iter().all(|value| value.is_finite());
+            prop_assert_eq!(clipped.not_finite, !finite);
+            if !finite {
+                return Ok(());
+            }
+            let contribution = contribution(&clipped);
+            prop_assert!(squares(&contribution) <= 1 << 60);
+            // One step of truncation and two of the margin are lost at the most, and no sign changes.
+            let exact = gradient.values().iter().map(|it| f64::from(*it) * f64::from(*it));
+            let norm = exact.sum::<f64>().sqrt();
+            for (value, steps) in gradient.values().iter().zip(&contribution) {
+                let wanted = f64::from(*value) * (STEPS_OF_CLIP / norm.max(size));
+                let lost = (wanted - *steps as f64) * wanted.signum();
+                prop_assert!((0.0..3.001).contains(&lost), "{wanted} {steps}");
+            }
+        }
+
+        #[test]
+        fn what_is_not_finite_counts_as_zero(
+            rows in rows(value()),
+            row in 0..ROWS,
+            place in 0..DIMENSIONS,
+            bad in prop::sample::select(vec![f32::NAN, f32::INFINITY, f32::NEG_INFINITY]),
+        ) {
+            let mut gradient = gradient(&rows);
+            gradient.row(row).expect("inside")[place] = bad;
+            let clipped = clip(&gradient, &Grid::new(1.0, 3.0));
+            prop_assert!(clipped.not_finite && clipped.factor == 0.0);
+        }
+    }
+
+    #[test]
+    fn small_gradients_are_truncated_and_not_scaled() {
+        let step = (1.0 / STEPS_OF_CLIP) as f32;
+        let rows = [(3, vec![10.6 * step, -10.6 * step, 0.9 * step, -0.9 * step, 0.0])];
+        let gradient = gradient(&rows);
+        let clipped = clip(&gradient, &Grid::new(1.0, 3.0));
+        assert_eq!(contribution(&clipped)[..5], [10, -10, 0, 0, 0]);
+    }
+
+    #[test]
+    fn an_empty_gradient_is_zero() {
+        let gradient = gradient(&[]);
+        let clipped = clip(&gradient, &Grid::new(1.0, 3.0));
+        assert!(!clipped.not_finite && contribution(&clipped).is_empty());
+    }
+
+    #[test]
+    fn a_clip_without_its_margin_would_be_caught() {
+        // One coordinate at the clip: rounding up by any factor above one passes 2^30 steps.
+        let gradient = gradient(&[(0, vec![5.0])]);
+        let mut clipped = clip(&gradient, &Grid::new(1.0, 3.0));
+        assert!(squares(&contribution(&clipped)) <= 1 << 60);
+        clipped.factor *= 1.0 + 4.0 / STEPS_OF_CLIP;
+        assert!(squares(&contribution(&clipped)) > 1 << 60);
+    }
+}

@@ -258,8 +258,12 @@ impl Noised {
     }
 
     /// Calls `visit` with the first coordinate and the averaged, noised values of each run of block
-    /// `block`. Blocks are independent, so they may be visited on different threads.
+    /// `block`, and not at all beyond the last. Blocks are independent, so they may be visited on
+    /// different threads.
     pub fn block(&self, block: u64, mut visit: impl FnMut(u64, &[f32])) {
+        if block >= self.blocks() {
+            return;
+        }
         let mut buffer = Vec::new();
         let step = self.noise.released_step();
         match &self.body {

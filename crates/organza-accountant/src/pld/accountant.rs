@@ -29,6 +29,7 @@ const FAINTEST_DELTA: f64 = 1e-20;
 #[derive(Clone, Debug)]
 pub struct Accountant {
     neighbouring: Neighbouring,
+    centred: bool,
     precision: f64,
     phases: Vec<Phase>,
 }
@@ -75,9 +76,22 @@ impl Accountant {
     ///
     /// Events are taken to state their parameters for `neighbouring`. Under replace-one a Poisson
     /// batch makes delta rarer and does not amplify epsilon, because the sensitivity to replacement
-    /// says nothing of a batch that lacks the unit.
+    /// says nothing of a batch that lacks the unit; [`Self::centred`] adds what is missing.
     pub fn new(neighbouring: Neighbouring) -> Self {
-        Self { neighbouring, precision: PRECISION, phases: Vec::new() }
+        Self { neighbouring, centred: false, precision: PRECISION, phases: Vec::new() }
+    }
+
+    /// Promises, for the replace-one relation, that every sampled Gaussian acts on a sum to which a
+    /// present unit contributes a vector of norm at most *half* the sensitivity to replacement, and an
+    /// absent unit nothing: as where contributions are clipped to norm C, the sum is divided by a
+    /// constant only, and the noise multiplier is relative to 2C.
+    ///
+    /// # Privacy
+    /// Without this the answer is a bound for every mechanism of the stated sensitivity; with it, only
+    /// for such sums. Sampled steps that do more than add Gaussian noise are charged as without it.
+    pub fn centred(mut self) -> Self {
+        self.centred = true;
+        self
     }
 
     /// How far the grid may move epsilon, relative to it: from 1e-9 to 0.1. It is a matter of time
@@ -117,7 +131,7 @@ impl Accountant {
         } else if let Some(closed) = self.closed() {
             closed.epsilon(delta)
         } else {
-            Solver::new(&self.phases, self.neighbouring, self.precision, delta)?.epsilon(delta)?
+            self.solver(delta)?.epsilon(delta)?
         };
         if !epsilon.is_finite() {
             return Err(AccountError::OutOfRange(format!(
@@ -142,10 +156,13 @@ impl Accountant {
         } else if let Some(closed) = self.closed() {
             closed.delta(epsilon)
         } else {
-            Solver::new(&self.phases, self.neighbouring, self.precision, FAINTEST_DELTA)?
-                .delta(epsilon)
+            self.solver(FAINTEST_DELTA)?.delta(epsilon)
         };
         Ok(self.guarantee(epsilon, delta, direction))
+    }
+
+    fn solver(&self, delta: f64) -> Result<Solver, AccountError> {
+        Solver::new(&self.phases, self.neighbouring, self.centred, self.precision, delta)
     }
 
     fn closed(&self) -> Option<Closed> {
@@ -169,7 +186,7 @@ impl Account for Accountant {
     }
 
     fn epsilon(&self, events: &[Event], delta: f64) -> Result<f64, AccountError> {
-        let fresh = Self::new(self.neighbouring).precision(self.precision);
+        let fresh = Self { phases: Vec::new(), ..self.clone() };
         let charged = events.iter().try_fold(fresh, |account, event| account.compose(event))?;
         Ok(Self::epsilon(&charged, delta)?.epsilon)
     }

@@ -8,8 +8,11 @@ const CELLS: usize = 24;
 const BLOCK: u64 = 1024;
 /// Beyond this range a draw is charged as pure differential privacy, which differs no more.
 const WIDEST: f64 = 24.0;
-/// What one round of the recursion may have lost to rounding, relative to its value.
+/// What one round of the recursion may have lost to rounding, relative to its value, apart from the
+/// chords.
 const ROUNDING: f64 = 1e-13;
+/// A draw of smaller range is charged as one of this.
+const NARROWEST: f64 = 1e-9;
 
 /// The pair of `draws` adaptive draws, each of bounded range `range`: the log-ratios of its
 /// probabilities on neighbouring inputs lie in an interval of that length.
@@ -25,6 +28,7 @@ pub fn pair(range: f64, draws: u64, tail: f64) -> Pair {
     if range <= 0.0 || draws == 0 {
         return Pair::identity(range.max(1e-3) / CELLS as f64);
     }
+    let range = range.max(NARROWEST);
     if range > WIDEST {
         let step = range / CELLS as f64;
         return pure::pair(range, step).power(draws, tail);
@@ -51,8 +55,9 @@ fn block(range: f64, draws: u64, tail: f64) -> Pair {
 ///   \[(E - x)(A + B a/x) + (x - 1)(C + D a E/x)\] / (E - 1)
 ///     = \[E A - B a + E D a - C - x u - v/x\] / (E - 1),  u = A - C, v = (D - B) a E, E = exp(range),
 ///
-/// whose supremum is at an end of the segment or, if u, v > 0, at x^2 = v/u, where x u + v/x is
-/// 2 sqrt(u v). Negative losses follow from V(-e) = 1 - exp(-e) + exp(-e) V(e): the class of draws is
+/// whose supremum is at an end of the segment or, if u, v > 0, at x^2 = v/u, where it exceeds the
+/// value at the start x_0 by (sqrt(u x_0) - sqrt(v/x_0))^2 / (E - 1). Chords lose digits like the
+/// rounding unit over the range, and each round is raised by that. Negative losses follow from V(-e) = 1 - exp(-e) + exp(-e) V(e): the class of draws is
 /// closed under exchange of the two inputs. Beyond the last grid point V is held constant, above its
 /// true value. The end of the grid comes from concentrated differential privacy: `draws` draws have
 /// rho = k range^2/8 (Cesar, Rogers 2021), so V(e) <= exp(-(e - rho)^2 / (4 rho)).
@@ -65,6 +70,11 @@ fn curve(range: f64, draws: u64, cells: usize, tail: f64) -> Vec<f64> {
     let widest = libm::exp(range);
     let up = libm::expm1(step);
     let powers: Vec<f64> = (0..=cells).map(|index| libm::exp(index as f64 * step)).collect();
+    let whole = libm::expm1(range);
+    let shares: Vec<f64> = (0..=cells)
+        .map(|index| libm::expm1((index as f64 - cells as f64) * step) / libm::expm1(-range))
+        .collect();
+    let rounding = 1.0 + ROUNDING + 16.0 * f64::EPSILON / range;
     // Position p stands for the loss (p - pad) h.
     let mut values = vec![0.0; last + 2 * pad + 1];
     (0..pad).for_each(|place| values[place] = -libm::expm1((place as f64 - pad as f64) * step));
@@ -79,24 +89,21 @@ fn curve(range: f64, draws: u64, cells: usize, tail: f64) -> Vec<f64> {
         }
         for (index, value) in next.iter_mut().enumerate() {
             let place = index + pad;
-            let mut best = values[place];
+            let mut before = values[place];
+            let mut best = before;
             for turn in 1..=cells {
-                let x = powers[turn];
-                let at = ((widest - x) * values[place - turn]
-                    + (x - 1.0) * values[place - turn + cells])
-                    / (widest - 1.0);
-                best = best.max(at);
                 let (low, high) = (place - turn, place - turn + cells);
+                let (start, end) = (powers[turn - 1], powers[turn]);
                 let u = intercepts[low] - intercepts[high];
-                let v = x * (slopes[high] - widest * slopes[low]);
-                let start = powers[turn - 1];
-                if v > start * start * u && v < x * x * u {
-                    let level = widest * intercepts[low] - x * slopes[low] + x * slopes[high]
-                        - intercepts[high];
-                    best = best.max((level - 2.0 * (u * v).sqrt()) / (widest - 1.0));
+                let v = end * (slopes[high] - widest * slopes[low]);
+                if v > start * start * u && v < end * end * u {
+                    let gap = (u * start).sqrt() - (v / start).sqrt();
+                    best = best.max(before + gap * gap / whole);
                 }
+                before = shares[turn] * values[low] + (1.0 - shares[turn]) * values[high];
+                best = best.max(before);
             }
-            *value = best * (1.0 + ROUNDING);
+            *value = best * rounding;
         }
         values[pad..=pad + last].copy_from_slice(&next);
         let end = next[last];

@@ -185,12 +185,13 @@ impl Composed {
             (chernoff - window.upper_theta * upper).min(0.0).exp()
         };
         let factor = run.mass_error() + PASS_ERROR;
-        let fixed = (run.infinite() + above) * factor.exp();
+        let fixed = (run.infinite() + above) * factor.exp() + f64::MIN_POSITIVE * cells as f64;
 
         // delta_j = delta_{j+1} + (1 - e^{-h}) b_j with b_j = sum_{i > j} w_i e^{l_{j+1} - l_i}:
         // positive terms only.
         let (shrink, down) = ((-step).exp(), -libm::expm1(-step));
         let growth = (theta * step).exp();
+        let anchor = (20.0 / (theta * step)).clamp(1.0, 256.0) as usize;
         let rotation = first.rem_euclid(cells as i64) as usize;
         let (mut delta, mut owed) = (fixed, 0.0);
         let (mut discounted, mut discounted_error) = (0.0, 0.0);
@@ -200,8 +201,9 @@ impl Composed {
         while start > 0 {
             let index = first + start as i64;
             let loss = index as f64 * step;
-            // The weight e^{-theta l} is carried along by products, anchored now and then.
-            if (cells - 1 - start) % 256 == 0 {
+            // The weight e^{-theta l} is carried along by products, and anchored before these could
+            // grow from nothing to something.
+            if (cells - 1 - start).is_multiple_of(anchor) {
                 weight = (total + factor - theta * loss).exp();
             }
             let place = rotation + start;

@@ -1,10 +1,9 @@
 //! The Gaussian mechanism.
 
+use super::pair::LOWEST_LOSS;
 use super::{Pair, grid};
 use crate::normal;
 
-/// Losses below this are given to minus infinity: their P-mass could not be told from zero.
-const LOWEST_LOSS: f64 = -600.0;
 /// Losses above this are given to plus infinity.
 const HIGHEST_LOSS: f64 = 650.0;
 
@@ -16,6 +15,10 @@ const HIGHEST_LOSS: f64 = 650.0;
 /// what lies beyond going to the end of the grid and to infinity as a mean-preserving spread.
 pub fn pair(noise_multiplier: f64, step: f64, tail: f64) -> Pair {
     let shift = 1.0 / noise_multiplier;
+    if step > shift {
+        // All losses lie in a few cells: take a grid that shows their shape, then split.
+        return pair(noise_multiplier, shift / 16.0, tail).regrid(step);
+    }
     let half = 0.5 * shift * shift;
     let reach = normal::exceeded_with(tail) * shift;
     let lowest = ((-half - reach).max(LOWEST_LOSS) / step).floor() as i64;

@@ -1,6 +1,7 @@
 //! Putting losses on a uniform grid without ever understating them.
 
 use super::Pair;
+use super::pair::LOWEST_LOSS;
 
 /// Nodes of the four-point Gauss-Legendre rule on \[0, 1\].
 const NODES: [f64; 4] = [
@@ -42,7 +43,7 @@ pub(super) fn discretise(
     smooth: f64,
     density: impl Fn(f64) -> f64,
 ) -> Vec<f64> {
-    let pieces = (step / smooth).ceil().clamp(1.0, 4096.0) as usize;
+    let pieces = (step / smooth).ceil().max(1.0) as usize;
     let width = step / pieces as f64;
     let scale = libm::expm1(step);
     let nodes: Vec<_> = (0..pieces)
@@ -102,14 +103,21 @@ pub fn symmetric_from_curve(step: f64, curve: &[f64]) -> Pair {
         }
     }
     masses.iter_mut().for_each(|mass| *mass *= shortfall);
-    let mut both = vec![0.0; 2 * last + 1];
-    let mut elsewhere = infinite;
+    // The mirror images of the largest losses are lower than a pair can hold.
+    let mirrored = last.min((-LOWEST_LOSS / step) as usize);
+    let mut both = vec![0.0; mirrored + last + 1];
+    let (mut elsewhere, mut only_without) = (infinite, infinite);
     for index in 1..=last {
-        let mirrored = masses[index] * libm::exp(-(index as f64) * step);
-        both[last + index] = masses[index];
-        both[last - index] = mirrored;
-        elsewhere += masses[index] + mirrored;
+        let image = masses[index] * libm::exp(-(index as f64) * step);
+        both[mirrored + index] = masses[index];
+        elsewhere += masses[index];
+        if index <= mirrored {
+            both[mirrored - index] = image;
+            elsewhere += image;
+        } else {
+            only_without += masses[index];
+        }
     }
-    both[last] = (1.0 - elsewhere).max(0.0);
-    Pair { step, lowest: -(last as i64), masses: both, infinite, only_without: infinite }
+    both[mirrored] = (1.0 - elsewhere).max(0.0);
+    Pair { step, lowest: -(mirrored as i64), masses: both, infinite, only_without }
 }

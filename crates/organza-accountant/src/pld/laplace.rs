@@ -2,6 +2,9 @@
 
 use super::{Pair, grid, pure};
 
+/// Beyond this epsilon, pure differential privacy is charged instead: it costs no less.
+const WIDEST: f64 = 300.0;
+
 /// The pair of Laplace noise of scale `noise_multiplier` times the L1 sensitivity.
 ///
 /// With e = 1 / `noise_multiplier`: loss -e with P-mass exp(-e)/2, loss e with P-mass 1/2, and in
@@ -14,6 +17,9 @@ use super::{Pair, grid, pure};
 /// and Q (H_a(P||Q) = 1 - a + a H_{1/a}(Q||P), and both pairs are symmetric).
 pub fn pair(noise_multiplier: f64, step: f64) -> Pair {
     let epsilon = 1.0 / noise_multiplier;
+    if epsilon > WIDEST {
+        return pure::pair(epsilon, step);
+    }
     let lowest = (-epsilon / step).floor() as i64;
     let highest = ((epsilon / step).ceil() as i64).max(lowest + 1);
     if (epsilon / step - (epsilon / step).round()).abs() < 1e-9 {

@@ -5,6 +5,12 @@ use super::grid;
 /// The largest number of losses that repeated convolution keeps; beyond it the grid is coarsened.
 const MOST_CELLS: usize = 6000;
 
+/// The lowest finite loss: below it a P-mass could not be told from zero, so Q's mass would be lost.
+pub(super) const LOWEST_LOSS: f64 = -600.0;
+
+/// What a sum of Q-masses may have lost to rounding where it decides what went below [`LOWEST_LOSS`].
+const LOST_ERROR: f64 = 1e-12;
+
 /// A pair (P, Q) that dominates a mechanism: for every threshold a, H_a(P||Q) = E_Q\[(dP/dQ - a)+\]
 /// is at least that of the mechanism's outputs on neighbouring inputs.
 ///
@@ -138,6 +144,24 @@ impl Pair {
             infinite: either(self.infinite, other.infinite),
             only_without: either(self.only_without, other.only_without),
         }
+        .floored()
+    }
+
+    /// Moves losses below [`LOWEST_LOSS`] to minus infinity, where Q keeps its mass.
+    ///
+    /// P-masses may have vanished there, so that Q's mass is found as what the others lack of one.
+    fn floored(mut self) -> Self {
+        let floor = (LOWEST_LOSS / self.step).ceil() as i64;
+        if self.lowest >= floor {
+            return self;
+        }
+        let below = ((floor - self.lowest) as usize).min(self.masses.len() - 1);
+        let moved: f64 = self.masses.drain(..below).sum();
+        self.masses[0] += moved;
+        self.lowest += below as i64;
+        let lost = 1.0 - self.totals().1;
+        self.only_without = (self.only_without + lost.max(0.0) + LOST_ERROR).min(1.0);
+        self
     }
 
     /// The adaptive composition of `times` uses, by repeated squaring.

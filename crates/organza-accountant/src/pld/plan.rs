@@ -37,7 +37,7 @@ pub(super) enum Part {
     BoundedRange { epsilon: f64, draws: u64, delta: f64 },
     SparseVector(SparseVector),
     CappedSelection(CappedSelection),
-    Masked { share: f64, batch: Batch },
+    Masked { share: f64, noise_multiplier: f64 },
     Cluster { groups: u64, batch: Batch },
     Sampled { rate: f64, batch: Batch },
 }
@@ -185,7 +185,15 @@ fn add(event: &Event, times: u64, batch: &mut Batch) -> Result<(), AccountError>
             value_epsilon: *value_epsilon,
         }),
         Event::UniformMask { share, event } => {
-            Part::Masked { share: *share, batch: batch_of(event)? }
+            let inner = batch_of(event)?;
+            if inner.parts.is_empty() && inner.shift_square > 0.0 {
+                let noise_multiplier = 1.0 / inner.shift_square.sqrt();
+                Part::Masked { share: *share, noise_multiplier }
+            } else {
+                // The mask does not depend on the data: what is behind it costs no more than
+                // without it.
+                return add(event, times, batch);
+            }
         }
         Event::Cluster { groups, event } => {
             Part::Cluster { groups: *groups, batch: batch_of(event)? }

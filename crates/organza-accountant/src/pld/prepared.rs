@@ -32,7 +32,6 @@ enum Smooth {
     Laplace(f64),
     Cluster(u64, Prepared),
     Sampled(f64, Prepared),
-    Masked(Prepared),
 }
 
 impl Prepared {
@@ -61,10 +60,8 @@ impl Prepared {
                     prepared.smooth.push((Smooth::Sampled(*rate, inner), *times));
                     continue;
                 }
-                Part::Masked { share, batch } => {
-                    let inner = selection::masked(*share, batch, tail)?;
-                    prepared.smooth.push((Smooth::Masked(inner), *times));
-                    continue;
+                Part::Masked { share, noise_multiplier } => {
+                    (selection::masked(*share, *noise_multiplier, tail)?, *times)
                 }
                 Part::Approximate { epsilon, delta } => {
                     (pure::approximate_pair(*epsilon, *delta, natural(*epsilon)), *times)
@@ -91,11 +88,6 @@ impl Prepared {
         Ok(prepared)
     }
 
-    /// A mechanism of which the pair is known, on its own grid.
-    pub(super) fn on_grid(pair: Pair, tail: f64) -> Self {
-        Self { shift_square: 0.0, on_grids: vec![pair], smooth: Vec::new(), folds: 1, tail }
-    }
-
     /// A grid that is coarse and cheap, yet shows the shape of the loss.
     pub(super) fn coarse_step(&self) -> f64 {
         self.fitting(self.detail())
@@ -104,11 +96,25 @@ impl Prepared {
     /// The grid nearest to `wanted` that holds the natural one and is not too fine to handle.
     pub(super) fn fitting(&self, wanted: f64) -> f64 {
         let least = self.span() / if self.is_simple() { MOST_CELLS } else { MOST_CONVOLVED };
-        let step = match self.on_grids.iter().map(|pair| pair.step).reduce(f64::min) {
+        let step = match self.unit() {
             Some(unit) => unit / (unit / wanted.max(least)).ceil().max(1.0),
             None => wanted,
         };
         step.max(least)
+    }
+
+    /// The shift of the Gaussians, where there is nothing else.
+    pub(super) fn lone_shift(&self) -> Option<f64> {
+        (self.on_grids.is_empty() && self.smooth.is_empty()).then(|| self.shift_square.sqrt())
+    }
+
+    /// The natural grid, where there is one.
+    fn unit(&self) -> Option<f64> {
+        let clustered = self.smooth.iter().filter_map(|(smooth, _)| match smooth {
+            Smooth::Cluster(_, inner) => inner.unit(),
+            _ => None,
+        });
+        self.on_grids.iter().map(|pair| pair.step).chain(clustered).reduce(f64::min)
     }
 
     /// Whether there is just one mechanism, so that nothing is convolved.
@@ -128,9 +134,9 @@ impl Prepared {
             .map(|(smooth, times)| {
                 let one = match smooth {
                     Smooth::Laplace(_) => MASS_ERROR,
-                    Smooth::Cluster(_, inner)
-                    | Smooth::Sampled(_, inner)
-                    | Smooth::Masked(inner) => MASS_ERROR + inner.rounding(cells),
+                    Smooth::Cluster(_, inner) | Smooth::Sampled(_, inner) => {
+                        MASS_ERROR + inner.rounding(cells)
+                    }
                 };
                 *times as f64 * one
             })
@@ -155,9 +161,7 @@ impl Prepared {
         for (smooth, _) in &self.smooth {
             detail = detail.min(match smooth {
                 Smooth::Laplace(multiplier) => 0.1 / multiplier,
-                Smooth::Cluster(_, inner) | Smooth::Sampled(_, inner) | Smooth::Masked(inner) => {
-                    inner.coarse_step()
-                }
+                Smooth::Cluster(_, inner) | Smooth::Sampled(_, inner) => inner.coarse_step(),
             });
         }
         detail
@@ -177,7 +181,7 @@ impl Prepared {
                     let likely = 2.0 * (squares + 2.0 * (-squares * libm::log(self.tail)).sqrt());
                     most.min(likely)
                 }
-                Smooth::Cluster(_, inner) | Smooth::Sampled(_, inner) | Smooth::Masked(inner) => {
+                Smooth::Cluster(_, inner) | Smooth::Sampled(_, inner) => {
                     inner.span() * (*times as f64).sqrt()
                 }
             };
@@ -202,7 +206,6 @@ impl Prepared {
             let one = match smooth {
                 Smooth::Laplace(multiplier) => laplace::pair(*multiplier, step),
                 Smooth::Cluster(groups, inner) => inner.pair(step).diluted(1.0 / *groups as f64),
-                Smooth::Masked(inner) => inner.pair(step),
                 Smooth::Sampled(rate, inner) => {
                     let base = inner.pair(inner.fitting(inner.detail().min(step)));
                     let atoms = Atoms::sampled(&base, *rate, Direction::Remove);

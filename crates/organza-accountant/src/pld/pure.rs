@@ -1,6 +1,7 @@
 //! Mechanisms known by (epsilon, delta) alone.
 
 use super::Pair;
+use super::pair::LOWEST_LOSS;
 
 /// Randomised response: the losses plus and minus `epsilon`, P-mass 1/(1 + exp(-`epsilon`)) at plus.
 ///
@@ -14,6 +15,10 @@ pub fn pair(epsilon: f64, step: f64) -> Pair {
 /// It dominates every (`epsilon`, `delta`)-differentially private mechanism.
 pub fn approximate_pair(epsilon: f64, delta: f64, step: f64) -> Pair {
     let up = (1.0 - delta) / (1.0 + libm::exp(-epsilon));
+    if epsilon > -LOWEST_LOSS {
+        let apart = (1.0 - delta) / (1.0 + libm::exp(-epsilon));
+        return Pair::from_atoms(step, [(epsilon, up)], delta, delta + apart);
+    }
     let down = (1.0 - delta) / (1.0 + libm::exp(epsilon));
     Pair::from_atoms(step, [(-epsilon, down), (epsilon, up)], delta, delta)
 }

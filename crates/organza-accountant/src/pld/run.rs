@@ -66,9 +66,12 @@ impl Run {
         self.uses.iter().map(|part| part.times).sum()
     }
 
-    /// The tilt theta >= 0 at which the mean loss is `loss`; zero if the mean is larger already.
-    pub(super) fn tilt_to(&self, loss: f64) -> f64 {
-        bisect_tilt(1e-4, |theta| self.cumulants(theta).mean >= loss)
+    /// The tilt at which the moment bound on delta at `epsilon` is smallest, where
+    /// K'(theta) = epsilon + log(1 + 1/theta): what makes up delta lies around that mean.
+    pub(super) fn tilt_to(&self, epsilon: f64) -> f64 {
+        bisect_tilt(1e-3, |theta| {
+            theta > 0.0 && self.cumulants(theta).mean - libm::log1p(1.0 / theta) >= epsilon
+        })
     }
 
     /// The smallest tilt s >= `theta` with K(s) - (s - `theta`) K'(s) <= `level`: by Chernoff,

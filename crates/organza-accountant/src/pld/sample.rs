@@ -67,7 +67,7 @@ impl Atoms {
         atoms
     }
 
-    fn push(&mut self, loss: f64, mass: f64, slope: f64) {
+    pub(super) fn push(&mut self, loss: f64, mass: f64, slope: f64) {
         if mass > 0.0 {
             let raised = if self.lattice.is_some() { 0.0 } else { 4.0 * f64::EPSILON * loss.abs() };
             self.losses.push(loss + raised);

@@ -6,7 +6,7 @@ use super::prepared::Prepared;
 use super::run::{Run, Use};
 use super::sample::Atoms;
 use super::window::Window;
-use super::{Direction, Pair};
+use super::{Direction, Pair, replace};
 use organza_ledger::{AccountError, Neighbouring};
 
 /// How often a window may be moved before a looser bound is taken.
@@ -22,6 +22,8 @@ pub(super) struct Solver {
     rates: Vec<f64>,
     precision: f64,
     neighbouring: Neighbouring,
+    centred: bool,
+    tail: f64,
 }
 
 impl Solver {
@@ -29,6 +31,7 @@ impl Solver {
     pub(super) fn new(
         phases: &[Phase],
         neighbouring: Neighbouring,
+        centred: bool,
         precision: f64,
         delta: f64,
     ) -> Result<Self, AccountError> {
@@ -44,6 +47,8 @@ impl Solver {
             rates: phases.iter().map(|phase| phase.rate).collect(),
             precision,
             neighbouring,
+            centred,
+            tail,
         })
     }
 
@@ -59,7 +64,12 @@ impl Solver {
             .map(|((pair, phase), (times, rate))| {
                 let atoms = match self.neighbouring {
                     Neighbouring::AddRemove => Atoms::sampled(pair, *rate, direction),
-                    Neighbouring::ReplaceOne => replaced(pair, *rate, direction),
+                    Neighbouring::ReplaceOne => match phase.lone_shift() {
+                        Some(shift) if self.centred && *rate < 1.0 => {
+                            replace::centred(shift, *rate, pair.step, self.tail)
+                        }
+                        _ => replace::replaced(pair, *rate, direction),
+                    },
                 };
                 let rounding = phase.rounding(pair.masses.len());
                 Use { times: *times, atoms, rounding }
@@ -199,20 +209,6 @@ impl Solver {
         }
         answer
     }
-}
-
-/// The loss of `pair` when one unit is replaced by another, each in the batch with probability
-/// `rate`: with it the batch differs by a replacement, without it not at all.
-///
-/// By joint convexity H_a <= (1-q) H_a(R||R) + q H_a(P||Q) for a >= 1, R the law without either unit:
-/// an atom at loss zero that both laws share. Nothing smaller holds if only the sensitivity to
-/// replacement is known: R may then be far from both, so that the output shows whether the unit was
-/// sampled (take a count, which no replacement changes, beside the noise).
-fn replaced(pair: &Pair, rate: f64, direction: Direction) -> Atoms {
-    if rate >= 1.0 {
-        return Atoms::sampled(pair, 1.0, direction);
-    }
-    Atoms::sampled(&pair.diluted(rate), 1.0, direction)
 }
 
 /// Delta of a run that consists of one use.

@@ -33,11 +33,14 @@ impl PlanError {
 }
 
 /// Checks that a number is positive and of a size that arithmetic can bear.
+///
+/// Scales and weights are products and ratios of up to four settings and the grid's 2^30: from these
+/// bounds none of them overflows or becomes zero, which would leave selection or values without noise.
 pub(crate) fn positive(setting: &'static str, value: f64) -> Result<f64, PlanError> {
-    if (1e-150..=1e150).contains(&value) {
+    if (1e-60..=1e60).contains(&value) {
         return Ok(value);
     }
-    let remedy = "give a positive number between 1e-150 and 1e150";
+    let remedy = "give a positive number between 1e-60 and 1e60";
     let reason = if value.is_nan() { "it is not a number" } else { "it is out of range" };
     Err(PlanError::new(setting, value, reason, remedy))
 }

@@ -55,11 +55,11 @@ impl NumericSparse {
         coordinates: u64,
         failure: f64,
     ) -> Result<f64, PlanError> {
-        let hits = self.hits as f64;
+        let hits = positive("hits", self.hits as f64)?;
         let sensitivity = positive("sensitivity", sensitivity)?;
         let failure = probability("failure", failure)?;
         let coordinates = positive("coordinates", coordinates as f64)?;
-        let logs = libm::log(coordinates) + libm::log(4.0 * hits / failure);
+        let logs = libm::log(coordinates) + libm::log(4.0 * hits) - libm::log(failure);
         let root = (hits * libm::log(2.0 / self.checked_delta()?)).sqrt();
         Ok(20.0 * sensitivity * logs * root / positive("epsilon", self.epsilon)?)
     }

@@ -11,10 +11,11 @@ use crate::random::PrivateRandom;
 pub struct Hazard(f64);
 
 impl Hazard {
-    /// The hazard of a success probability in \[0, 1\].
+    /// The hazard of a success probability in \[0, 1\]; what is not a number never succeeds.
     #[inline]
     pub fn of(probability: f64) -> Self {
-        Self(-libm::log1p(-probability.clamp(0.0, 1.0)))
+        let probability = if probability.is_nan() { 0.0 } else { probability.clamp(0.0, 1.0) };
+        Self(-libm::log1p(-probability))
     }
 
     /// How many of `trials` trials fail before the first success, with `patience` left at the start;

@@ -3,7 +3,7 @@
 use super::exponential::draw;
 use super::{Selection, Selector, most_of};
 use crate::random::PrivateRandom;
-use crate::sample::{exponential, laplace, uniform_subset, unit};
+use crate::sample::{exponential, laplace, uniform_subset};
 use crate::scores::{By, Scores, untouched};
 use crate::sum::ClippedSum;
 use organza_ledger::{Event, MaxNoise};
@@ -83,13 +83,14 @@ impl NoisyMax {
         }
     }
 
-    /// The largest of `count` noises of scale 1, by inverting its distribution function F^count: the
-    /// tail 1 - F at it is 1 - U^(1/count), computed without cancellation.
+    /// The largest of `count` noises of scale 1, by inverting its distribution function F^count: -ln F
+    /// at it is an exponential over `count`. The tail 1 - F follows without cancellation and, as the
+    /// exponential has all its digits near zero, without an end.
     fn largest_noise(&self, count: u64, random: &mut PrivateRandom) -> f64 {
         if count == 0 {
             return f64::NEG_INFINITY;
         }
-        let log_below = libm::log(unit(random)) / count as f64;
+        let log_below = -exponential(random) / count as f64;
         let tail = -libm::expm1(log_below);
         match self.noise {
             MaxNoise::Laplace if tail > 0.5 => log_below + std::f64::consts::LN_2,

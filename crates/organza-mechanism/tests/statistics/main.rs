@@ -2,7 +2,16 @@
 //!
 //! Each test has a false-alarm rate of 1e-6 and a fixed seed.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(unreachable_pub, reason = "a test crate has no outside")]
 
 mod lyu;
+mod naive;
+mod normals;
 mod privacy;
+mod sampler_checks;
+mod sampler_twins;
+mod samplers;
+mod selectors;
+mod selectors_wide;
+mod subsets;
 mod support;

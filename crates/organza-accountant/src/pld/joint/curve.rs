@@ -1,13 +1,14 @@
 //! A symmetric profile as upper bounds at thresholds e^(j step), and the pair that has its chords.
 
+use super::fold;
 use crate::pld::{Pair, grid};
 
 /// Curves are raised by this factor before they become masses, for the round-off of the few
 /// thousand additions behind each value.
 const UP: f64 = 1.0 + 1e-11;
 
-/// Losses below minus this have P-masses too small for a float.
-const DEEPEST: f64 = 600.0;
+/// The most points of a curve that is taken from a pair.
+const MOST: i64 = 8192;
 
 /// Upper bounds of H at e^(j `step`), j = 0, 1, .., of mechanisms whose class is closed under a
 /// swap of the neighbours, so that H(1/a) = 1 - 1/a + H(a)/a bounds it below 1.
@@ -26,9 +27,13 @@ impl Curve {
         }
     }
 
-    /// The profile of `pair`, as sums of positive terms: exact at its points.
+    /// The profile of `pair`, as sums of positive terms: exact, unless its losses reach so far that a
+    /// coarser grid has to do.
     pub(super) fn of(pair: &Pair) -> Self {
         let highest = pair.lowest + pair.masses.len() as i64 - 1;
+        if highest > MOST {
+            return Self::of(&fold::coarser(pair));
+        }
         let mut values = vec![pair.infinite; highest.max(1) as usize + 1];
         let (shrink, lost) = (libm::exp(-pair.step), -libm::expm1(-pair.step));
         let mut above = 0.0;
@@ -112,17 +117,7 @@ impl Curve {
     pub(super) fn pair(mut self) -> Pair {
         self.values.iter_mut().for_each(|value| *value = (*value * UP).min(1.0));
         let curve = self.convex();
-        let mut pair = grid::symmetric_from_curve(curve.step, &curve.values);
-        // Further down P's masses are no floats. By symmetry Q has there what P has at the mirrored
-        // losses: all of it goes to where P has none.
-        let depth = (DEEPEST / curve.step) as i64;
-        if -pair.lowest > depth {
-            let mirrored = (depth - pair.lowest + 1) as usize;
-            pair.only_without += pair.masses[mirrored..].iter().sum::<f64>();
-            pair.masses.drain(..(-depth - pair.lowest) as usize);
-            pair.lowest = -depth;
-        }
-        pair
+        grid::symmetric_from_curve(curve.step, &curve.values)
     }
 }
 

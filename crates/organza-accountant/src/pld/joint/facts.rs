@@ -1,5 +1,6 @@
 //! What one record can do to one draw: the numbers every bound of the joint account is made of.
 
+use super::FAINTEST;
 use organza_ledger::AccountError;
 
 /// Each number is rounded up by this factor, far beyond the error of the few operations behind it.
@@ -47,6 +48,7 @@ impl Facts {
                 "{draws} draws without replacement from {candidates} candidates"
             )));
         }
+        let range = if range > 0.0 { range.max(FAINTEST) } else { range };
         // weight = range / min(2 cap, sqrt2 l2), kept as ratios so that nothing overflows early.
         let sqrt2 = std::f64::consts::SQRT_2;
         let height = if range == 0.0 { 0.0 } else { range / (2.0f64).min(sqrt2 * (l2 / cap)) };

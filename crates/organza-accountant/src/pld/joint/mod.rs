@@ -26,6 +26,10 @@ use crate::normal;
 /// The largest shift that is priced: beyond it losses are too large to tabulate, and to be of use.
 const WIDEST: f64 = 1e4;
 
+/// Ranges and shifts that are smaller and not zero are priced as this, so that round-off
+/// stays far below them.
+const FAINTEST: f64 = 1e-8;
+
 /// Draws without replacement, each proportional to exp(weight x score) over what is left, with
 /// scores in \[0, cap\] that are 1-Lipschitz, coordinate by coordinate (or row by row), in one vector
 /// that a record moves by at most `l2`; the weight is `epsilon` / min(2 cap, sqrt2 l2).
@@ -56,7 +60,8 @@ impl CappedSelection {
     /// # Privacy
     /// Each draw, whatever was drawn before, has a profile below the convex hull of three bounds
     /// (variance, rarity, bounded range); the product of pairs with that profile dominates the
-    /// adaptive sequence, and so does the optimal adaptive curve of bounded range. The class of neighbours is closed under swapping, so the pair is symmetric.
+    /// adaptive sequence, and so does the optimal adaptive curve of bounded range. The class of
+    /// neighbours is closed under swapping, so the pair is symmetric.
     pub fn pair(&self, tail: f64) -> Pair {
         selected(&self.facts, tail)
     }
@@ -84,7 +89,8 @@ fn shift(noise_multiplier: f64) -> Result<f64, AccountError> {
     check("noise_multiplier", noise_multiplier, noise_multiplier > 0.0)?;
     let shift = 1.0 / noise_multiplier;
     check("noise_multiplier", noise_multiplier, shift > 0.0 && shift <= WIDEST)?;
-    Ok(shift)
+    // More than it is, where it is next to nothing.
+    Ok(shift.max(FAINTEST))
 }
 
 /// The pair of all draws: the k-fold product of the draw's pair, or the optimal adaptive curve of
@@ -100,13 +106,13 @@ fn selected(facts: &Facts, tail: f64) -> Pair {
         folded = fold::coarser(&folded);
     }
     let mut curve = Curve::of(&folded);
-    // The relative error of a product of n masses doubles with each squaring and adds n roundings.
-    let up = 1.0 + 3e-13 * facts.draws as f64;
-    curve.values.iter_mut().for_each(|value| *value = (*value * up).min(1.0));
     // With a variance far below that of bounded range the latter has nothing to add.
     if facts.draws > 1 && facts.variance > facts.range * facts.range / 16.0 {
         curve = curve.min(&Curve::of(&bounded_range::pair(facts.range, facts.draws, tail)));
     }
+    // The relative error of a product of n masses doubles with each squaring and adds n roundings.
+    let up = 1.0 + 3e-13 * facts.draws as f64;
+    curve.values.iter_mut().for_each(|value| *value = (*value * up).min(1.0));
     curve.pair()
 }
 

@@ -139,17 +139,10 @@ fn worst(
             change.fill(0.0);
             change[0] = setting.l2;
         }
-        if round % 2 == 0 {
-            if let Some((_, old_start, old_change, _)) = &best {
-                start
-                    .iter_mut()
-                    .zip(old_start)
-                    .for_each(|(value, old)| *value = old + 0.1 * *value);
-                change
-                    .iter_mut()
-                    .zip(old_change)
-                    .for_each(|(value, old)| *value = old + 0.1 * *value);
-            }
+        if let Some((_, old_start, old_change, _)) = best.as_ref().filter(|_| round % 2 == 0) {
+            let near = |value: &mut f64, old: &f64| *value = old + 0.1 * *value;
+            start.iter_mut().zip(old_start).for_each(|(value, old)| near(value, old));
+            change.iter_mut().zip(old_change).for_each(|(value, old)| near(value, old));
         }
         let mut pair = Neighbours::new(&start, &change, setting.l2, ball);
         let forward = excess(&pair.outcomes(setting), claimed);
