@@ -220,8 +220,7 @@ impl WordVectors {
 fn total(what: &'static str, weights: impl Iterator<Item = f64>) -> Result<f64, ModelError> {
     let mut sum = 0.0;
     for weight in weights {
-        // A NaN fails this comparison too.
-        if !(weight >= 0.0) {
+        if weight.is_nan() || weight < 0.0 {
             return Err(ModelError::Weights { what });
         }
         sum += weight;
