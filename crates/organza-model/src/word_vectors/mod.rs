@@ -137,6 +137,9 @@ impl WordVectors {
     }
 
     /// The table of input vectors, which are the word vectors that people use.
+    ///
+    /// # Errors
+    /// When the parameters belong to another model.
     pub fn target<'a>(&self, parameters: &'a [f32]) -> Result<&'a [f32], ModelError> {
         self.check_parameters(parameters)?;
         Ok(&parameters[..self.table()])
