@@ -47,7 +47,7 @@ pub fn write(
     sync(folder)
 }
 
-/// Writes `bytes` as [`write`] does.
+/// Writes `bytes` as [`write()`] does.
 ///
 /// # Errors
 /// Whatever the disk says.

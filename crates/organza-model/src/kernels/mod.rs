@@ -41,8 +41,8 @@ impl WithSimd for Dot<'_> {
     type Output = f32;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> f32 {
-        rows::dot(self.left, self.right)
+    fn with_simd<S: Simd>(self, simd: S) -> f32 {
+        rows::dot(simd, self.left, self.right)
     }
 }
 
@@ -56,8 +56,8 @@ impl WithSimd for AddScaled<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        rows::add_scaled(self.target, self.scale, self.source);
+    fn with_simd<S: Simd>(self, simd: S) {
+        rows::add_scaled(simd, self.target, self.scale, self.source);
     }
 }
 
@@ -159,14 +159,34 @@ mod tests {
         assert!(nothing.iter().all(|value| value.is_nan()), "a NaN is not hidden");
     }
 
-    /// What the widest instruction set of this machine gives, plain code gives too, bit for bit.
+    /// The order of additions that the rows promise, without a vector in it.
+    fn plain_dot(left: &[f32], right: &[f32]) -> f32 {
+        let mut sums = [0.0_f32; 32];
+        for (place, (left, right)) in left.iter().zip(right).enumerate() {
+            sums[place % 32] += left * right;
+        }
+        for half in [16, 8, 4, 2, 1] {
+            for lane in 0..half {
+                sums[lane] += sums[lane + half];
+            }
+        }
+        sums[0]
+    }
+
     #[test]
     fn every_processor_gives_the_same_bits() {
         let left: Vec<f32> = (0..103).map(|place| (place as f32 * 0.37).sin()).collect();
         let right: Vec<f32> = (0..103).map(|place| (place as f32 * 0.73).cos()).collect();
         for length in 0..left.len() {
-            let plain = rows::dot(&left[..length], &right[..length]);
-            assert_eq!(dot(&left[..length], &right[..length]).to_bits(), plain.to_bits());
+            let (left, right) = (&left[..length], &right[..length]);
+            let plain = plain_dot(left, right).to_bits();
+            assert_eq!(dot(left, right).to_bits(), plain, "the widest vectors, {length}");
+            assert_eq!(rows::dot(pulp::Scalar, left, right).to_bits(), plain, "none, {length}");
+            #[cfg(target_arch = "x86_64")]
+            if let Some(simd) = pulp::x86::V3::try_new() {
+                let narrow = Simd::vectorize(simd, Dot { left, right });
+                assert_eq!(narrow.to_bits(), plain, "AVX2, {length}");
+            }
         }
         let mut wide = left.clone();
         sigmoid(&mut wide);

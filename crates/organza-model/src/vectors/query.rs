@@ -60,8 +60,10 @@ impl Vectors {
         })
     }
 
+    /// The same bits in either order, so that a pair and its mirror image have the same rank.
     pub(super) fn cosine_of(&self, left: usize, right: usize) -> f64 {
-        cosine(&self.unit(left), self.row(right))
+        let left: Vec<f64> = self.row(left).iter().map(|value| f64::from(*value)).collect();
+        cosine(&left, self.row(right))
     }
 
     fn nearest_to(&self, wanted: &[f64], without: &[usize], count: usize) -> Vec<Neighbour> {

@@ -97,12 +97,12 @@ struct Groups<'a> {
 impl Groups<'_> {
     /// The weighted sum over the samples of a group of softplus(-z), and their weight.
     #[inline(always)]
-    fn positives(&self, group: &[&Held<'_>], input: &[f32]) -> (f64, f64) {
+    fn positives<S: Simd>(&self, simd: S, group: &[&Held<'_>], input: &[f32]) -> (f64, f64) {
         let (mut sum, mut weight) = (0.0, 0.0);
         for block in group.chunks(LANES) {
             let mut margins = [0.0; LANES];
             for (margin, sample) in margins.iter_mut().zip(block) {
-                *margin = -self.expected.model.logit(self.parameters, input, sample.positive);
+                *margin = -self.expected.model.logit(simd, self.parameters, input, sample.positive);
             }
             let (softplus, _) = softplus_and_sigmoid(&margins);
             for (term, sample) in softplus.iter().zip(block) {
@@ -115,11 +115,11 @@ impl Groups<'_> {
 
     /// The part of one block of the vocabulary in the sum of k q_v softplus(z_v).
     #[inline(always)]
-    fn block(&self, input: &[f32], first: u32, negatives: &[f64; LANES]) -> f64 {
+    fn block<S: Simd>(&self, simd: S, input: &[f32], first: u32, negatives: &[f64; LANES]) -> f64 {
         let mut logits = [0.0; LANES];
         let words = self.expected.model.words() - first;
         for (lane, logit) in logits.iter_mut().enumerate().take(words as usize) {
-            *logit = self.expected.model.logit(self.parameters, input, first + lane as u32);
+            *logit = self.expected.model.logit(simd, self.parameters, input, first + lane as u32);
         }
         let (softplus, _) = softplus_and_sigmoid(&logits);
         let mut sum = 0.0;
@@ -134,25 +134,25 @@ impl WithSimd for Groups<'_> {
     type Output = [f64; INPUTS_AT_ONCE];
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> [f64; INPUTS_AT_ONCE] {
+    fn with_simd<S: Simd>(self, simd: S) -> [f64; INPUTS_AT_ONCE] {
         let dimensions = self.expected.model.dimensions();
         let mut inputs = Vec::with_capacity(self.groups.len() * dimensions);
         let mut mean = Vec::new();
         for group in self.groups {
-            self.expected.model.mean_of_inputs(self.parameters, group[0].inputs, &mut mean);
+            self.expected.model.mean_of_inputs(simd, self.parameters, group[0].inputs, &mut mean);
             inputs.extend_from_slice(&mean);
         }
         let mut negatives = [0.0; INPUTS_AT_ONCE];
         for (block, weights) in self.expected.negatives.iter().enumerate() {
             for (sum, input) in negatives.iter_mut().zip(inputs.chunks_exact(dimensions)) {
-                *sum += self.block(input, (block * LANES) as u32, weights);
+                *sum += self.block(simd, input, (block * LANES) as u32, weights);
             }
         }
         let mut sums = [0.0; INPUTS_AT_ONCE];
         for (place, (group, input)) in
             self.groups.iter().zip(inputs.chunks_exact(dimensions)).enumerate()
         {
-            let (positives, weight) = self.positives(group, input);
+            let (positives, weight) = self.positives(simd, group, input);
             sums[place] = positives + weight * negatives[place];
         }
         sums

@@ -115,19 +115,35 @@ impl WordVectors {
 
     /// The mean of the input vectors, in `mean`.
     #[inline(always)]
-    pub(super) fn mean_of_inputs(&self, parameters: &[f32], inputs: &[u32], mean: &mut Vec<f32>) {
+    pub(super) fn mean_of_inputs<S: Simd>(
+        &self,
+        simd: S,
+        parameters: &[f32],
+        inputs: &[u32],
+        mean: &mut Vec<f32>,
+    ) {
         mean.clear();
+        if let [input] = inputs {
+            mean.extend_from_slice(&parameters[self.row(*input)]);
+            return;
+        }
         mean.resize(self.dimensions, 0.0);
         let share = 1.0 / inputs.len() as f32;
         for input in inputs {
-            add_scaled(mean, share, &parameters[self.row(*input)]);
+            add_scaled(simd, mean, share, &parameters[self.row(*input)]);
         }
     }
 
     /// x . y_word + b_word.
     #[inline(always)]
-    pub(super) fn logit(&self, parameters: &[f32], input: &[f32], word: u32) -> f32 {
-        let product = dot(input, &parameters[self.row(self.output_row(word))]);
+    pub(super) fn logit<S: Simd>(
+        &self,
+        simd: S,
+        parameters: &[f32],
+        input: &[f32],
+        word: u32,
+    ) -> f32 {
+        let product = dot(simd, input, &parameters[self.row(self.output_row(word))]);
         match self.bias_row(word) {
             Some((_, place)) => product + parameters[place],
             None => product,
@@ -145,16 +161,16 @@ struct Loss<'a> {
 impl Loss<'_> {
     /// The loss; leaves x in the scratch and turns the margins t_j there into sigmoid(t_j).
     #[inline(always)]
-    fn forward(&mut self) -> f64 {
+    fn forward<S: Simd>(&mut self, simd: S) -> f64 {
         let Scratch { mean, margins, .. } = &mut *self.scratch;
-        self.model.mean_of_inputs(self.parameters, self.sample.inputs, mean);
+        self.model.mean_of_inputs(simd, self.parameters, self.sample.inputs, mean);
         let outputs = 1 + self.sample.negatives.len();
         margins.clear();
         margins.resize(outputs.div_ceil(LANES), [0.0; LANES]);
         let flat = margins.as_flattened_mut();
-        flat[0] = -self.model.logit(self.parameters, mean, self.sample.positive);
+        flat[0] = -self.model.logit(simd, self.parameters, mean, self.sample.positive);
         for (margin, word) in flat[1..].iter_mut().zip(self.sample.negatives) {
-            *margin = self.model.logit(self.parameters, mean, *word);
+            *margin = self.model.logit(simd, self.parameters, mean, *word);
         }
         let mut loss = 0.0;
         let mut left = outputs;
@@ -174,8 +190,8 @@ impl WithSimd for Loss<'_> {
     type Output = f64;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(mut self, _: S) -> f64 {
-        self.forward()
+    fn with_simd<S: Simd>(mut self, simd: S) -> f64 {
+        self.forward(simd)
     }
 }
 
@@ -188,13 +204,13 @@ struct Gradient<'a, Sink> {
 impl<Sink: RowSink> Gradient<'_, Sink> {
     /// Adds c x to the row of an output word and c to its bias, and c y to d loss / d x.
     #[inline(always)]
-    fn output(&mut self, word: u32, coefficient: f32) {
+    fn output<S: Simd>(&mut self, simd: S, word: u32, coefficient: f32) {
         let Scratch { mean, upstream, .. } = &mut *self.loss.scratch;
         let row = self.loss.model.output_row(word);
-        add_scaled(upstream, coefficient, &self.loss.parameters[self.loss.model.row(row)]);
-        add_scaled(self.sink.row(row), coefficient, mean);
+        add_scaled(simd, upstream, coefficient, &self.loss.parameters[self.loss.model.row(row)]);
+        add_scaled(simd, self.sink.row(row), coefficient, mean);
         if let Some((row, _)) = self.loss.model.bias_row(word) {
-            add_scaled(self.sink.row(row), coefficient, &[1.0]);
+            add_scaled(simd, self.sink.row(row), coefficient, &[1.0]);
         }
     }
 }
@@ -203,19 +219,23 @@ impl<Sink: RowSink> WithSimd for Gradient<'_, Sink> {
     type Output = f64;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(mut self, _: S) -> f64 {
-        let loss = self.loss.forward();
+    fn with_simd<S: Simd>(mut self, simd: S) -> f64 {
+        let loss = self.loss.forward(simd);
         let sample = self.loss.sample;
         self.loss.scratch.upstream.clear();
         self.loss.scratch.upstream.resize(self.loss.model.dimensions, 0.0);
-        self.output(sample.positive, -self.weight * self.loss.scratch.margins.as_flattened()[0]);
+        self.output(
+            simd,
+            sample.positive,
+            -self.weight * self.loss.scratch.margins.as_flattened()[0],
+        );
         for (place, word) in sample.negatives.iter().enumerate() {
             let sigmoid = self.loss.scratch.margins.as_flattened()[place + 1];
-            self.output(*word, self.weight * sigmoid);
+            self.output(simd, *word, self.weight * sigmoid);
         }
         let share = 1.0 / sample.inputs.len() as f32;
         for input in sample.inputs {
-            add_scaled(self.sink.row(*input), share, &self.loss.scratch.upstream);
+            add_scaled(simd, self.sink.row(*input), share, &self.loss.scratch.upstream);
         }
         loss
     }

@@ -137,6 +137,9 @@ impl WordVectors {
     }
 
     /// The table of input vectors, which are the word vectors that people use.
+    ///
+    /// # Errors
+    /// When the parameters belong to another model.
     pub fn target<'a>(&self, parameters: &'a [f32]) -> Result<&'a [f32], ModelError> {
         self.check_parameters(parameters)?;
         Ok(&parameters[..self.table()])
@@ -220,8 +223,7 @@ impl WordVectors {
 fn total(what: &'static str, weights: impl Iterator<Item = f64>) -> Result<f64, ModelError> {
     let mut sum = 0.0;
     for weight in weights {
-        // A NaN fails this comparison too.
-        if !(weight >= 0.0) {
+        if weight.is_nan() || weight < 0.0 {
             return Err(ModelError::Weights { what });
         }
         sum += weight;
