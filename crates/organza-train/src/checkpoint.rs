@@ -18,6 +18,19 @@ pub struct Checkpoint {
     pub optimizer: Optimizer,
     /// The running average of the parameters.
     pub average: Average,
+    /// The parameters that did best on validation data; kept without privacy only.
+    pub best: Option<Best>,
+}
+
+/// The parameters with the smallest validation loss so far.
+///
+/// *Not private*: the choice comes from the data. A private run never makes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Best {
+    /// The validation loss.
+    pub loss: f64,
+    /// The parameters.
+    pub parameters: Vec<f32>,
 }
 
 /// A checkpoint that cannot be used.
@@ -33,6 +46,7 @@ struct Facts {
     version: u64,
     steps: u64,
     snapshots: u64,
+    best_loss: Option<f64>,
 }
 
 impl Checkpoint {
@@ -45,11 +59,13 @@ impl Checkpoint {
         let (first, second) = self.optimizer.moments();
         let (sums, snapshots) = self.average.state();
         let sums: Vec<u8> = sums.iter().flat_map(|it| it.to_le_bytes()).collect();
-        let parts: [(&str, Dtype, Vec<u8>); 4] = [
+        let best = self.best.as_ref();
+        let parts: [(&str, Dtype, Vec<u8>); 5] = [
             ("parameters", Dtype::F32, floats(&self.parameters)),
             ("first_moment", Dtype::F32, floats(first)),
             ("second_moment", Dtype::F32, floats(second)),
             ("average", Dtype::F64, sums),
+            ("best", Dtype::F32, floats(best.map_or(&[], |best| &best.parameters))),
         ];
         let views: Result<Vec<_>, _> = parts
             .iter()
@@ -58,7 +74,8 @@ impl Checkpoint {
                 TensorView::new(*kind, vec![length], bytes).map(|view| (*name, view))
             })
             .collect();
-        let facts = Facts { version: VERSION, steps: self.steps, snapshots };
+        let best_loss = best.map(|best| best.loss);
+        let facts = Facts { version: VERSION, steps: self.steps, snapshots, best_loss };
         let facts = serde_json::to_string(&facts).map_err(wrong)?;
         // One entry: several would come in an order of their own each time.
         let metadata = HashMap::from([(FACTS.to_owned(), facts)]);
@@ -90,7 +107,12 @@ impl Checkpoint {
         let sums = tensors.tensor("average").map_err(wrong)?;
         let sums: Vec<f64> =
             sums.data().as_chunks().0.iter().map(|it| f64::from_le_bytes(*it)).collect();
-        if parameters.len() != coordinates || !(sums.is_empty() || sums.len() == coordinates) {
+        let best = facts.best_loss.map(|loss| floats("best").map(|parameters| (loss, parameters)));
+        let best = best.transpose()?.map(|(loss, parameters)| Best { loss, parameters });
+        if parameters.len() != coordinates
+            || !(sums.is_empty() || sums.len() == coordinates)
+            || best.as_ref().is_some_and(|best| best.parameters.len() != coordinates)
+        {
             return Err(CheckpointError("it is of a model of another shape".to_owned()));
         }
         let steps = facts.steps;
@@ -98,7 +120,7 @@ impl Checkpoint {
         let optimizer = Optimizer::resume(settings, coordinates, steps, first, second)
             .ok_or_else(|| CheckpointError("it is of another optimizer".to_owned()))?;
         let average = Average::resume(sums, facts.snapshots);
-        Ok(Self { steps, parameters, optimizer, average })
+        Ok(Self { steps, parameters, optimizer, average, best })
     }
 }
 
@@ -117,7 +139,8 @@ mod tests {
         optimizer.step(&mut parameters, |visit| visit(0, &[1.0, 2.0, -3.0]));
         let mut average = Average::new(3);
         average.add(&parameters);
-        Checkpoint { steps: 1, parameters, optimizer, average }
+        let best = Some(Best { loss: 1.5, parameters: vec![0.25, 0.5, -0.0] });
+        Checkpoint { steps: 1, parameters, optimizer, average, best }
     }
 
     #[test]

@@ -23,7 +23,7 @@ mod words;
 pub use average::Average;
 pub use calibration::CalibrationError;
 pub use certificate::Certificate;
-pub use checkpoint::{Checkpoint, CheckpointError};
+pub use checkpoint::{Best, Checkpoint, CheckpointError};
 pub use folder::{FolderError, RunFolder};
 pub use optimizer::{Optimizer, OptimizerSettings};
 pub use prepare::{PrepareError, Prepared, initial, prepare};

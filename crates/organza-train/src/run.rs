@@ -1,12 +1,12 @@
 //! The loop of a run: charge a block, make its steps, save, and go on.
 
 use crate::average::Average;
-use crate::checkpoint::{Checkpoint, CheckpointError};
+use crate::checkpoint::{Best, Checkpoint, CheckpointError};
 use crate::folder::{FolderError, RunFolder};
 use crate::metrics::{Metrics, Point};
 use crate::optimizer::{Optimizer, OptimizerSettings};
 use crate::step::{plain_step, private_step};
-use crate::task::Task;
+use crate::task::{Losses, Task};
 use organza_ledger::{Account, Budget, BudgetError, Charge, Charged, Ledger};
 use organza_mechanism::{Plan, RandomSource};
 use std::ops::Range;
@@ -75,7 +75,8 @@ pub trait Observer {
 pub enum Outcome {
     /// All steps were made: the parameters to keep.
     Done {
-        /// The parameters, averaged if the plan says so.
+        /// The parameters, averaged if the plan says so; without privacy those of the evaluation with
+        /// the smallest validation loss, if that is smaller.
         parameters: Vec<f32>,
         /// Seconds spent in steps (of this process).
         seconds: f64,
@@ -111,6 +112,8 @@ pub enum RunError {
 /// goes on makes the steps since its checkpoint again with the same key: the same batches, the same
 /// noise, the same values, which is no second release.
 ///
+/// Validation losses choose the result of a run without privacy alone: see [`Outcome::Done`].
+///
 /// # Errors
 /// If a charge is refused or a file cannot be written; what was done stays, and can go on.
 pub fn run<T: Task + ?Sized>(
@@ -130,6 +133,7 @@ pub fn run<T: Task + ?Sized>(
             optimizer: Optimizer::new(plan.optimizer, initial.len()),
             average: Average::new(if plan.average { initial.len() } else { 0 }),
             parameters: initial,
+            best: None,
         },
     };
     let mut metrics = Metrics::open(folder, state.steps)?;
@@ -147,7 +151,9 @@ pub fn run<T: Task + ?Sized>(
             seconds += begun.elapsed().as_secs_f64();
             observer.step(state.steps, plan.steps);
             if state.steps.is_multiple_of(plan.evaluate_every) && state.steps < plan.steps {
-                metrics.add(state.steps, task.evaluate(&state.parameters), observer)?;
+                let losses = task.evaluate(&state.parameters);
+                metrics.add(state.steps, losses, observer)?;
+                keep_best(plan, &mut state, losses);
             }
             if observer.interrupted() {
                 break;
@@ -159,9 +165,24 @@ pub fn run<T: Task + ?Sized>(
         }
     }
     let averaged = if plan.average { state.average.mean() } else { None };
-    let parameters = averaged.unwrap_or(state.parameters);
-    metrics.add(plan.steps, task.evaluate(&parameters), observer)?;
+    let mut parameters = averaged.unwrap_or(state.parameters);
+    let mut losses = task.evaluate(&parameters);
+    if let Some(best) = state.best.filter(|best| best.loss < losses.validation) {
+        parameters = best.parameters;
+        losses = task.evaluate(&parameters);
+    }
+    metrics.add(plan.steps, losses, observer)?;
     Ok(Outcome::Done { parameters, seconds })
+}
+
+/// Remembers the parameters if they do best on validation data so far: early stopping, for runs without
+/// privacy. With privacy the choice among parameters would be a release without a charge.
+fn keep_best(plan: &RunPlan, state: &mut Checkpoint, losses: Losses) {
+    let better = state.best.as_ref().is_none_or(|best| losses.validation < best.loss);
+    if better && matches!(plan.method, StepMethod::NotPrivate { .. }) && !losses.validation.is_nan()
+    {
+        state.best = Some(Best { loss: losses.validation, parameters: state.parameters.clone() });
+    }
 }
 
 /// Charges a block; `None` for a run without privacy.

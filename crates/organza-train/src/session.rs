@@ -198,7 +198,7 @@ impl Session {
         observer: &mut dyn Observer,
     ) -> Result<Ended, SessionError> {
         let account = Accountant::new(self.settings.privacy.neighbouring);
-        let (count, mut before) = self.count()?;
+        let (count, before) = self.count()?;
         let task = &self.prepared.task;
         let units = match (&count, self.settings.privacy.units, self.settings.method) {
             (_, Some(declared), _) => declared,
@@ -206,12 +206,7 @@ impl Session {
             (None, None, _) => task.units(),
             (Some(count), None, _) => count.release(task.units(), &self.source),
         };
-        let known = Known {
-            settings: &self.settings,
-            tables: task.tables(),
-            units,
-            before: before.clone(),
-        };
+        let known = Known { settings: &self.settings, tables: task.tables(), units, before };
         let steps = known.steps();
         let mut budget = None;
         let method = if self.settings.method == Method::None {
@@ -219,8 +214,7 @@ impl Session {
             StepMethod::NotPrivate { rate: known.rate(), expected_batch }
         } else {
             let plan = known.plan()?;
-            before.push(plan.step_event().clone().repeat(steps));
-            budget = Some(self.budget(&account, &before)?);
+            budget = Some(self.budget()?);
             StepMethod::Private(plan)
         };
         if let (Some(ledger), Some(budget), Some(count)) = (&mut self.ledger, &budget, &count) {
@@ -264,16 +258,12 @@ impl Session {
         Ok((Some(count), vec![count.event()]))
     }
 
-    /// The budget that was given; where noise was given instead, what that noise costs.
-    fn budget(&self, account: &Accountant, events: &[Event]) -> Result<Budget, SessionError> {
+    /// The budget that was given. Where noise was given instead there is none to keep to: the run may
+    /// spend what that noise costs, and the certificate says what it came to.
+    fn budget(&self) -> Result<Budget, BudgetError> {
         let privacy = &self.settings.privacy;
-        let epsilon = match (privacy.epsilon, privacy.noise_multiplier) {
-            (Some(epsilon), _) => epsilon,
-            (None, _) => {
-                organza_ledger::Account::epsilon(account, events, privacy.delta)? * (1.0 + 1e-6)
-            }
-        };
-        Ok(Budget::new(epsilon, privacy.delta, privacy.neighbouring)?)
+        let given = privacy.epsilon.filter(|_| privacy.noise_multiplier.is_none());
+        Budget::new(given.unwrap_or(f64::MAX), privacy.delta, privacy.neighbouring)
     }
 
     fn finish(
