@@ -100,6 +100,8 @@ impl Known<'_> {
             Method::None | Method::Dpsgd => SelectionSettings::Everything,
             Method::Sparse => self.selection(draw.unwrap_or(0.1))?,
         };
+        // Without selection there is nothing to clip again, as in the paper's DP-SGD.
+        let second_clip = training.second_clip.filter(|_| self.settings.method == Method::Sparse);
         Ok(Plan::new(PlanSettings {
             shape: Shape::tables(&self.tables)?,
             neighbouring: privacy.neighbouring,
@@ -107,7 +109,7 @@ impl Known<'_> {
             expected_batch: training.batch,
             clip: training.clip,
             selection,
-            noise: NoiseSettings::Gaussian { multiplier, second_clip: training.second_clip },
+            noise: NoiseSettings::Gaussian { multiplier, second_clip },
         })?)
     }
 
@@ -154,5 +156,34 @@ impl Known<'_> {
     fn candidates(&self, by_row: bool) -> Result<u64, CalibrationError> {
         let shape = Shape::tables(&self.tables)?;
         Ok(if by_row { shape.rows() } else { shape.coordinates() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn plan(settings: &Settings) -> Plan {
+        let known =
+            Known { settings, tables: vec![(1_000, 100)], units: 200_000, before: Vec::new() };
+        assert_eq!((known.rate(), known.steps()), (1e-4, 200_000));
+        known.plan().unwrap()
+    }
+
+    /// Table 1 of the paper: the second clip is not for DP-SGD, and 100 of 100,000 are selected.
+    #[test]
+    fn the_second_clip_is_for_what_was_selected() {
+        let mut settings = Settings::paper();
+        let noise = |second_clip| NoiseSettings::Gaussian { multiplier: 0.5, second_clip };
+        settings.method = Method::Dpsgd;
+        assert_eq!(plan(&settings).settings().noise, noise(None));
+        settings.method = Method::Sparse;
+        let sparse = plan(&settings);
+        assert_eq!(sparse.settings().noise, noise(Some(1.0)));
+        let by = By::Coordinate;
+        let expected =
+            SelectionSettings::Exponential { by, draws: 100, epsilon: 0.283_79, cap: 0.1 };
+        assert_eq!(sparse.settings().selection, expected);
     }
 }

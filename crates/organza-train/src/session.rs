@@ -258,12 +258,11 @@ impl Session {
         Ok((Some(count), vec![count.event()]))
     }
 
-    /// The budget that was given. Where noise was given instead there is none to keep to: the run may
+    /// The budget that was given. Where only noise was given there is none to keep to: the run may
     /// spend what that noise costs, and the certificate says what it came to.
     fn budget(&self) -> Result<Budget, BudgetError> {
         let privacy = &self.settings.privacy;
-        let given = privacy.epsilon.filter(|_| privacy.noise_multiplier.is_none());
-        Budget::new(given.unwrap_or(f64::MAX), privacy.delta, privacy.neighbouring)
+        Budget::new(privacy.epsilon.unwrap_or(f64::MAX), privacy.delta, privacy.neighbouring)
     }
 
     fn finish(

@@ -193,7 +193,7 @@ pub struct TrainingSettings {
     pub steps: Option<u64>,
     /// The clip of a unit's gradient (S1).
     pub clip: f64,
-    /// The clip of what was selected (S2).
+    /// The clip of what was selected (S2), for method `sparse`.
     pub second_clip: Option<f64>,
     /// How parameters move.
     pub optimizer: OptimizerSettings,
