@@ -306,20 +306,24 @@ impl Settings {
         settings
     }
 
-    /// The Brown corpus with whole texts held out: two tables, the words of the paper.
+    /// The Brown corpus with whole texts held out: two tables of 16 dimensions, the words of the paper.
+    ///
+    /// Plain gradient descent learns more here than Adam, which moves rare and common words alike and
+    /// so fits the noise of the rare ones.
     pub fn brown_1k() -> Self {
         let mut settings = Self::paper();
         settings.data.split = SplitSettings::WholeTexts;
-        settings.model = ModelSettings { tied: false, initial_deviation: None, ..settings.model };
+        settings.model =
+            ModelSettings { tied: false, dimensions: 16, initial_deviation: None, ..settings.model };
         settings.selection.epsilon = None;
         settings.privacy.epsilon = Some(3.0);
         settings.privacy.noise_multiplier = None;
         settings.training = TrainingSettings {
-            batch: 500.0,
-            epochs: 10.0,
+            batch: 4_000.0,
+            epochs: 30.0,
             clip: 1.0,
             second_clip: None,
-            optimizer: OptimizerSettings::adam(0.003),
+            optimizer: OptimizerSettings::Sgd { learning_rate: 10.0 },
             average: true,
             ..settings.training
         };
