@@ -313,8 +313,12 @@ impl Settings {
     pub fn brown_1k() -> Self {
         let mut settings = Self::paper();
         settings.data.split = SplitSettings::WholeTexts;
-        settings.model =
-            ModelSettings { tied: false, dimensions: 16, initial_deviation: None, ..settings.model };
+        settings.model = ModelSettings {
+            tied: false,
+            dimensions: 16,
+            initial_deviation: None,
+            ..settings.model
+        };
         settings.selection.epsilon = None;
         settings.privacy.epsilon = Some(3.0);
         settings.privacy.noise_multiplier = None;
