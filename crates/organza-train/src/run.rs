@@ -66,6 +66,10 @@ pub trait Observer {
     /// After each evaluation. *Not private.*
     fn point(&mut self, point: &Point);
 
+    /// After each new charge: the epsilon of everything that is charged, up to the end of the block
+    /// that begins.
+    fn charged(&mut self, _epsilon: f64) {}
+
     /// Whether the run shall save and stop.
     fn interrupted(&self) -> bool;
 }
@@ -132,7 +136,8 @@ pub fn run<T: Task + ?Sized>(
             parameters: initial,
         },
     };
-    let mut metrics = Metrics::open(folder, state.steps)?;
+    // The last point is of the result, and is written when there is one.
+    let mut metrics = Metrics::open(folder, state.steps.min(plan.steps.saturating_sub(1)))?;
     if metrics.is_empty() {
         metrics.add(0, task.evaluate(&state.parameters), observer)?;
     }
@@ -141,6 +146,9 @@ pub fn run<T: Task + ?Sized>(
         let start = state.steps / plan.checkpoint_every * plan.checkpoint_every;
         let block = state.steps..plan.steps.min(start + plan.checkpoint_every);
         let paid = pay(plan, &block, source, purse.as_mut())?;
+        if let Some(spent) = paid.as_ref().and_then(Charged::spent) {
+            observer.charged(spent);
+        }
         for step in block {
             let begun = Instant::now();
             make_step(task, plan, source, step, &mut state, paid.as_ref());

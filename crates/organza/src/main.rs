@@ -6,6 +6,7 @@ mod command;
 mod describe;
 mod document;
 mod input;
+mod neighbours;
 mod output;
 
 use crate::{arguments::Arguments, output::Output};

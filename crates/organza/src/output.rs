@@ -7,12 +7,14 @@ use clap::ColorChoice;
 use serde::Serialize;
 use std::{
     fmt::Display,
-    io::{self, ErrorKind, Write},
+    io::{self, ErrorKind, IsTerminal, Write},
     process::ExitCode,
 };
 
 /// How a good outcome looks.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
+/// How what is not private looks.
+pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const BAD: Style = AnsiColor::Red.on_default().bold();
 const NOTE: Style = AnsiColor::Cyan.on_default().bold();
 
@@ -46,6 +48,11 @@ impl Output {
         let mut stdout = AutoStream::new(stdout, self.color);
         write!(stdout, "{result}")?;
         stdout.flush()
+    }
+
+    /// Whether a person watches: standard error is a terminal, and nothing else was asked for.
+    pub(crate) fn shows_progress(&self) -> bool {
+        !self.quiet && !self.json && io::stderr().is_terminal()
     }
 
     /// Tells what the user should know beside the result; silent with `--quiet`.

@@ -1,7 +1,13 @@
 //! The commands: one file each, one arm each.
 
+mod analogy;
 mod completions;
+mod data;
 mod event;
+mod nearest;
+mod resume;
+mod similarity;
+mod train;
 
 use crate::output::Output;
 use clap::Subcommand;
@@ -9,6 +15,12 @@ use clap::Subcommand;
 /// What the tool can be asked to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Train(Box<train::Train>),
+    Resume(resume::Resume),
+    Nearest(nearest::Nearest),
+    Analogy(analogy::Analogy),
+    Similarity(similarity::Similarity),
+    Data(data::Data),
     Event(event::Event),
     Completions(completions::Completions),
 }
@@ -17,6 +29,12 @@ impl Command {
     /// Does it.
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
         match self {
+            Self::Train(command) => command.run(output),
+            Self::Resume(command) => command.run(output),
+            Self::Nearest(command) => command.run(output),
+            Self::Analogy(command) => command.run(output),
+            Self::Similarity(command) => command.run(output),
+            Self::Data(command) => command.run(output),
             Self::Event(command) => command.run(output),
             Self::Completions(command) => command.run(output),
         }
