@@ -23,6 +23,7 @@ use thiserror::Error;
 const LEDGER: &str = "ledger.jsonl";
 const SETTINGS: &str = "settings.json";
 const STATE: &str = "state.json";
+const CERTIFICATE: &str = "certificate.json";
 
 /// A run that is under way.
 pub struct Session {
@@ -110,6 +111,7 @@ struct State {
     version: u64,
     key: [u8; 32],
     data: [u8; 32],
+    settings: Settings,
 }
 
 impl Session {
@@ -128,7 +130,8 @@ impl Session {
         let planned = Planned::new(&settings, &prepared, &source)?;
         let folder = RunFolder::create(path)?;
         let data = prepared.task.fingerprint();
-        let state = State { version: 1, key: *source.key().expose(), data };
+        let key = *source.key().expose();
+        let state = State { version: 1, key, data, settings: settings.clone() };
         folder.write(&folder.private(STATE), json(&state)?.as_bytes())?;
         let ledger = match settings.method {
             Method::None => None,
@@ -149,11 +152,27 @@ impl Session {
         let bytes = folder.read(&folder.file(SETTINGS))?.unwrap_or_default();
         let settings: Settings = serde_json::from_slice(&bytes)
             .map_err(|error| changed(&format!("settings.json cannot be read ({error})")))?;
-        let state = folder.read(&folder.private(STATE))?.ok_or_else(|| {
-            changed("the run is finished, or its private part is gone: nothing can go on from here")
-        })?;
+        let Some(state) = folder.read(&folder.private(STATE))? else {
+            if !folder.file(CERTIFICATE).exists() {
+                return Err(changed("its private part is gone: nothing can go on from here"));
+            }
+            // It may have been killed while it cleaned up.
+            if folder.private("").exists() {
+                folder.forget_private()?;
+            }
+            return Err(changed("the run is finished: there is nothing left to do"));
+        };
         let state: State = serde_json::from_slice(&state)
             .map_err(|error| changed(&format!("private/state.json cannot be read ({error})")))?;
+        let mut begun_with = state.settings;
+        // Data may move: whether it is the same is seen by its content.
+        begun_with.data.path.clone_from(&settings.data.path);
+        if settings != begun_with {
+            return Err(changed(
+                "settings.json is not what it was when the run began. Bring the old settings back, \
+                 or begin a new run by `organza train --settings`",
+            ));
+        }
         let prepared = prepare(&settings)?;
         if prepared.task.fingerprint() != state.data {
             return Err(changed(
@@ -235,7 +254,7 @@ impl Session {
         let steps = self.planned.run.steps;
         let certificate = Certificate::new(&self.settings, self.ledger.as_ref(), spent, steps);
         crate::export::write(&self.folder, &self.prepared, &parameters, &certificate)?;
-        self.folder.write(&self.folder.file("certificate.json"), json(&certificate)?.as_bytes())?;
+        self.folder.write(&self.folder.file(CERTIFICATE), json(&certificate)?.as_bytes())?;
         let curve = metrics::read(&self.folder)?;
         let frequency_loss = self.prepared.task.frequency_loss().unwrap_or(f64::NAN);
         if !keep_private {

@@ -9,11 +9,12 @@ Organza is for wide models: word vectors, recommenders, sparse linear models, wh
 parameters sit in tables of which one record touches a few rows.
 
 What it promises: nothing leaves the data except through a private mechanism, every mechanism \
-is described by an event, and the events of a run say what was spent. This version reads and \
-checks such events; pricing them and training come with later ones.";
+is described by an event, and the events of a run say what was spent.";
 
 const EXAMPLES: &str = "\
 Examples:
+  organza train                         word vectors of a built-in corpus, at epsilon 3
+  organza nearest organza-run bread     what they have learned
   organza event check run.json          check the events of a run and say them in words
   organza --json event check - < run.json
                                         the same from standard input, as one line of JSON

@@ -55,7 +55,7 @@ pub(crate) struct Train {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Run")]
 pub(super) struct Running {
-    /// Threads, of which the result does not depend [default: one a core]
+    /// How many threads; the result is the same with any number [default: one a core]
     #[arg(long, value_name = "NUMBER")]
     threads: Option<std::num::NonZeroUsize>,
     /// Keep run/private at the end: the key of the noise, which undoes all privacy, and the last
@@ -104,18 +104,18 @@ impl Running {
             pool = pool.num_threads(threads.get());
         }
         let mut progress = Progress::new(output.shows_progress())?;
-        let (settings, ended) = pool.build()?.install(|| -> Result<_, SessionError> {
+        let outcome = pool.build()?.install(|| -> Result<_, SessionError> {
             let session = session()?;
             let settings = session.settings().clone();
             if let Some(torn) = session.torn() {
-                output
-                    .note(format_args!("the ledger's last line was torn and is cut off: {torn:?}"));
+                output.note(torn);
             }
             // Kept until the report is there, so that a run killed just now can go on.
             let ended = session.train(true, &mut progress)?;
             Ok((settings, ended))
-        })?;
+        });
         progress.clear();
+        let (settings, ended) = outcome?;
         let finished = match ended {
             Ended::Interrupted { steps } => anyhow::bail!(
                 "stopped after {steps} steps, all saved: go on with `organza resume {}`",

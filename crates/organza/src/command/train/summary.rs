@@ -112,8 +112,9 @@ pub(super) fn promise(certificate: &Certificate) -> String {
     let Certificate { epsilon, delta, unit, neighbouring, .. } = certificate;
     match (epsilon, delta) {
         (Some(epsilon), Some(delta)) => {
+            let digits = if *epsilon < 0.1 { 8 } else { 4 };
             format!(
-                "epsilon {epsilon:.4} at delta {} for each {unit} ({neighbouring})",
+                "epsilon {epsilon:.digits$} at delta {} for each {unit} ({neighbouring})",
                 number(*delta)
             )
         }
