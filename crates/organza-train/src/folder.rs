@@ -46,15 +46,52 @@ impl RunFolder {
     /// # Errors
     /// If there is something in it, or it cannot be written.
     pub fn create(path: &Path) -> Result<Self, FolderError> {
-        if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
-            return Err(FolderError::NotEmpty(path.display().to_string()));
-        }
+        Self::check_free(path)?;
         let folder = Self { path: path.to_owned() };
         fs::create_dir_all(path).map_err(FolderError::file("create the folder", path))?;
+        for leftover in ["ledger.jsonl", "settings.partial"] {
+            match fs::remove_file(folder.file(leftover)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(FolderError::file("delete", &folder.file(leftover))(error));
+                }
+                _ => {}
+            }
+        }
         let private = folder.private("");
+        if private.is_dir() {
+            folder.forget_private()?;
+        }
         fs::create_dir_all(&private).map_err(FolderError::file("create the folder", &private))?;
         restrict(&private, 0o700).map_err(FolderError::file("protect", &private))?;
         Ok(folder)
+    }
+
+    /// Whether a run can start in `path`: it is not there yet, or empty, or holds no more than the
+    /// first files of a run that was killed before it could go on, hence before its first step.
+    ///
+    /// # Errors
+    /// If there is something else in it.
+    pub fn check_free(path: &Path) -> Result<(), FolderError> {
+        let entries = match fs::read_dir(path) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(FolderError::file("use as a folder", path)(error)),
+        };
+        for entry in entries {
+            let entry = entry.map_err(FolderError::file("read", path))?;
+            let is_leftover = match entry.file_name().to_str() {
+                Some("private" | "settings.partial") => true,
+                // Its first line says what charges would be relative to; a second one is a charge.
+                Some("ledger.jsonl") => {
+                    fs::read_to_string(entry.path()).is_ok_and(|ledger| ledger.lines().count() <= 1)
+                }
+                _ => false,
+            };
+            if !is_leftover {
+                return Err(FolderError::NotEmpty(path.display().to_string()));
+            }
+        }
+        Ok(())
     }
 
     /// Opens the folder of a run that was begun.
@@ -137,6 +174,8 @@ impl RunFolder {
     /// If the file system refuses.
     pub fn forget_private(&self) -> Result<(), FolderError> {
         let private = self.private("");
+        // The key first: what is left without it cannot go on and is of no use to anyone.
+        let _ = fs::remove_file(self.private("state.json"));
         fs::remove_dir_all(&private).map_err(FolderError::file("delete", &private))
     }
 }
@@ -167,6 +206,20 @@ mod tests {
         assert!(RunFolder::open(folder.path()).is_ok());
         let error = RunFolder::create(folder.path()).unwrap_err().to_string();
         assert!(error.contains("organza resume"), "{error}");
+    }
+
+    #[test]
+    fn what_was_killed_before_its_first_step_is_no_hindrance() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("run");
+        let folder = RunFolder::create(&path).unwrap();
+        folder.write(&folder.private("state.json"), b"{}").unwrap();
+        fs::write(folder.file("ledger.jsonl"), "header\n").unwrap();
+        let folder = RunFolder::create(&path).unwrap();
+        assert!(!folder.file("ledger.jsonl").exists());
+        assert!(!folder.private("state.json").exists());
+        fs::write(folder.file("ledger.jsonl"), "header\ncharge\n").unwrap();
+        assert!(matches!(RunFolder::create(&path), Err(FolderError::NotEmpty(_))));
     }
 
     #[cfg(unix)]

@@ -7,8 +7,8 @@ use crate::metrics::{Metrics, Point};
 use crate::optimizer::{Optimizer, OptimizerSettings};
 use crate::step::{plain_step, private_step};
 use crate::task::{Losses, Task};
-use organza_ledger::{Account, Budget, BudgetError, Charge, Charged, Ledger};
-use organza_mechanism::{Plan, RandomSource};
+use organza_ledger::{Account, Budget, BudgetError, Charged, Ledger};
+use organza_mechanism::{Plan, PoissonSampler, RandomSource};
 use std::ops::Range;
 use std::time::Instant;
 use thiserror::Error;
@@ -66,6 +66,10 @@ pub trait Observer {
     /// After each evaluation. *Not private.*
     fn point(&mut self, point: &Point);
 
+    /// After each new charge: the epsilon of everything that is charged, up to the end of the block
+    /// that begins.
+    fn charged(&mut self, _epsilon: f64) {}
+
     /// Whether the run shall save and stop.
     fn interrupted(&self) -> bool;
 }
@@ -100,6 +104,9 @@ pub enum RunError {
     /// A charge was refused.
     #[error(transparent)]
     Budget(#[from] BudgetError),
+    /// A step was not charged; it was not made.
+    #[error("step {0} is not covered by a charge on the ledger")]
+    NotPaid(u64),
     /// A private run has nothing to pay with.
     #[error("private steps need a ledger and a budget")]
     NoPurse,
@@ -136,18 +143,27 @@ pub fn run<T: Task + ?Sized>(
             best: None,
         },
     };
-    let mut metrics = Metrics::open(folder, state.steps)?;
+    // The last point is of the result, and is written when there is one.
+    let mut metrics = Metrics::open(folder, state.steps.min(plan.steps.saturating_sub(1)))?;
     if metrics.is_empty() {
         metrics.add(0, task.evaluate(&state.parameters), observer)?;
     }
+    let sampler = match &plan.method {
+        StepMethod::Private(private) => Some(private.sampler(TRAINING, task.units(), source)),
+        StepMethod::NotPrivate { .. } => None,
+    };
     let mut seconds = 0.0;
     while state.steps < plan.steps {
         let start = state.steps / plan.checkpoint_every * plan.checkpoint_every;
         let block = state.steps..plan.steps.min(start + plan.checkpoint_every);
-        let paid = pay(plan, &block, source, purse.as_mut())?;
+        let paid = pay(plan, &block, sampler.as_ref(), purse.as_mut())?;
+        if let Some(spent) = paid.as_ref().and_then(Charged::spent) {
+            observer.charged(spent);
+        }
         for step in block {
             let begun = Instant::now();
-            make_step(task, plan, source, step, &mut state, paid.as_ref());
+            let paid = sampler.as_ref().zip(paid.as_ref());
+            make_step(task, plan, source, step, &mut state, paid)?;
             seconds += begun.elapsed().as_secs_f64();
             observer.step(state.steps, plan.steps);
             if state.steps.is_multiple_of(plan.evaluate_every) && state.steps < plan.steps {
@@ -189,15 +205,14 @@ fn keep_best(plan: &RunPlan, state: &mut Checkpoint, losses: Losses) {
 fn pay(
     plan: &RunPlan,
     block: &Range<u64>,
-    source: &RandomSource,
+    sampler: Option<&PoissonSampler>,
     purse: Option<&mut Purse<'_>>,
 ) -> Result<Option<Charged>, RunError> {
-    let StepMethod::Private(private) = &plan.method else { return Ok(None) };
+    let Some(sampler) = sampler else { return Ok(None) };
     let purse = purse.ok_or(RunError::NoPurse)?;
     // Always the whole block between two checkpoints, so that going on within one is a copy of it.
     let start = block.start / plan.checkpoint_every * plan.checkpoint_every;
-    let charge = Charge::block(TRAINING, start..block.end, private.step_event().clone())
-        .with_key(source.fingerprint());
+    let charge = sampler.charge(start..block.end);
     Ok(Some(purse.budget.charge(purse.ledger, purse.account, charge)?))
 }
 
@@ -207,15 +222,17 @@ fn make_step<T: Task + ?Sized>(
     source: &RandomSource,
     step: u64,
     state: &mut Checkpoint,
-    paid: Option<&Charged>,
-) {
+    paid: Option<(&PoissonSampler, &Charged)>,
+) -> Result<(), RunError> {
     let Checkpoint { parameters, optimizer, .. } = state;
     match (&plan.method, paid) {
-        (StepMethod::Private(private), Some(paid)) => {
-            let sampler = private.sampler(task.units());
-            private_step(task, &sampler, source, step, paid, parameters, optimizer);
+        (StepMethod::Private(_), Some((sampler, paid))) => {
+            if !covers(paid, sampler, step) {
+                return Err(RunError::NotPaid(step));
+            }
+            private_step(task, sampler, source, step, parameters, optimizer);
         }
-        (StepMethod::Private(_), None) => unreachable!("a private block is paid before its steps"),
+        (StepMethod::Private(_), None) => return Err(RunError::NotPaid(step)),
         (StepMethod::NotPrivate { rate, expected_batch }, _) => {
             plain_step(task, source, step, *rate, *expected_batch, parameters, optimizer);
         }
@@ -224,4 +241,13 @@ fn make_step<T: Task + ?Sized>(
     if plan.average && Average::wants(state.steps, plan.steps) {
         state.average.add(&state.parameters);
     }
+    Ok(())
+}
+
+/// Whether `paid` is for this step of this sampler: its event, purpose, relation and key.
+fn covers(paid: &Charged, sampler: &PoissonSampler, step: u64) -> bool {
+    let (made, asked) = (paid.charge(), sampler.charge(step..step + 1));
+    made.range().contains(&step)
+        && (&made.event, &made.purpose, made.key, made.neighbouring)
+            == (&asked.event, &asked.purpose, asked.key, asked.neighbouring)
 }

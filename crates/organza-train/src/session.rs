@@ -1,20 +1,20 @@
 //! A run from its first file to its last: begun, or gone on with after it was stopped.
 
-use crate::calibration::{CalibrationError, Known};
+use crate::calibration::CalibrationError;
 use crate::certificate::Certificate;
+use crate::check::SettingError;
 use crate::folder::{FolderError, RunFolder};
 use crate::metrics::{self, Point};
+use crate::planned::Planned;
 use crate::prepare::{PrepareError, Prepared, initial, prepare};
-use crate::run::{Observer, Outcome, Purse, RunError, RunPlan, StepMethod, run};
+use crate::run::{Observer, Outcome, Purse, RunError, run};
 use crate::settings::{Method, Settings};
-use crate::task::Task;
 use organza_accountant::Accountant;
-use organza_data::FrequencyError;
 use organza_ledger::{
-    AccountError, Budget, BudgetError, Charge, Event, Header, Ledger, LedgerError, TornLine,
+    Account, AccountError, BudgetError, Charge, Header, Ledger, LedgerError, TornLine,
 };
 use organza_mechanism::random::{Origin, RandomError, StreamKey};
-use organza_mechanism::{NoisyCount, PlanError, RandomSource};
+use organza_mechanism::{PlanError, RandomSource};
 use organza_model::vectors::VectorsError;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -23,10 +23,7 @@ use thiserror::Error;
 const LEDGER: &str = "ledger.jsonl";
 const SETTINGS: &str = "settings.json";
 const STATE: &str = "state.json";
-/// The share of the budget for releasing the number of units.
-const COUNT_SHARE: f64 = 0.01;
-/// What releasing the number of units costs where there is no budget.
-const COUNT_EPSILON: f64 = 0.01;
+const CERTIFICATE: &str = "certificate.json";
 
 /// A run that is under way.
 pub struct Session {
@@ -34,6 +31,7 @@ pub struct Session {
     folder: RunFolder,
     source: RandomSource,
     prepared: Prepared,
+    planned: Planned,
     ledger: Option<Ledger>,
     torn: Option<TornLine>,
 }
@@ -45,7 +43,8 @@ pub struct Finished {
     pub certificate: Certificate,
     /// The learning curve. *Not private.*
     pub curve: Vec<Point>,
-    /// The loss of word frequencies alone on the test samples. *Not private.*
+    /// The loss of word frequencies alone on the test samples; no number if there are none.
+    /// *Not private.*
     pub frequency_loss: f64,
     /// The steps of the run.
     pub steps: u64,
@@ -68,6 +67,9 @@ pub enum Ended {
 /// Why a session cannot begin or go on.
 #[derive(Debug, Error)]
 pub enum SessionError {
+    /// A setting.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
     /// The text or the settings.
     #[error(transparent)]
     Prepare(#[from] PrepareError),
@@ -98,9 +100,6 @@ pub enum SessionError {
     /// The model's files.
     #[error(transparent)]
     Vectors(#[from] VectorsError),
-    /// The evaluation.
-    #[error(transparent)]
-    Frequency(#[from] FrequencyError),
     /// What is in the folder is not what it was.
     #[error("{0}")]
     Changed(String),
@@ -112,23 +111,27 @@ struct State {
     version: u64,
     key: [u8; 32],
     data: [u8; 32],
+    settings: Settings,
 }
 
 impl Session {
     /// Begins a run in an empty folder.
     ///
     /// # Errors
-    /// If text, settings or folder cannot be used; nothing is written then but the folder.
+    /// If text or settings cannot be used, in which case nothing is written, or the folder cannot.
     pub fn begin(settings: Settings, path: &Path) -> Result<Self, SessionError> {
+        settings.check()?;
+        RunFolder::check_free(path)?;
         let prepared = prepare(&settings)?;
-        check_batch(&settings, &prepared)?;
-        let folder = RunFolder::create(path)?;
         let source = match settings.seed {
             Some(seed) => RandomSource::from_seed(seed),
             None => RandomSource::from_operating_system()?,
         };
+        let planned = Planned::new(&settings, &prepared, &source)?;
+        let folder = RunFolder::create(path)?;
         let data = prepared.task.fingerprint();
-        let state = State { version: 1, key: *source.key().expose(), data };
+        let key = *source.key().expose();
+        let state = State { version: 1, key, data, settings: settings.clone() };
         folder.write(&folder.private(STATE), json(&state)?.as_bytes())?;
         let ledger = match settings.method {
             Method::None => None,
@@ -136,7 +139,7 @@ impl Session {
         };
         // Last: a folder with settings is one that can go on.
         folder.write(&folder.file(SETTINGS), json(&settings)?.as_bytes())?;
-        Ok(Self { settings, folder, source, prepared, ledger, torn: None })
+        Ok(Self { settings, folder, source, prepared, planned, ledger, torn: None })
     }
 
     /// Goes on with the run in a folder.
@@ -149,11 +152,27 @@ impl Session {
         let bytes = folder.read(&folder.file(SETTINGS))?.unwrap_or_default();
         let settings: Settings = serde_json::from_slice(&bytes)
             .map_err(|error| changed(&format!("settings.json cannot be read ({error})")))?;
-        let state = folder.read(&folder.private(STATE))?.ok_or_else(|| {
-            changed("the run is finished, or its private part is gone: nothing can go on from here")
-        })?;
+        let Some(state) = folder.read(&folder.private(STATE))? else {
+            if !folder.file(CERTIFICATE).exists() {
+                return Err(changed("its private part is gone: nothing can go on from here"));
+            }
+            // It may have been killed while it cleaned up.
+            if folder.private("").exists() {
+                folder.forget_private()?;
+            }
+            return Err(changed("the run is finished: there is nothing left to do"));
+        };
         let state: State = serde_json::from_slice(&state)
             .map_err(|error| changed(&format!("private/state.json cannot be read ({error})")))?;
+        let mut begun_with = state.settings;
+        // Data may move: whether it is the same is seen by its content.
+        begun_with.data.path.clone_from(&settings.data.path);
+        if settings != begun_with {
+            return Err(changed(
+                "settings.json is not what it was when the run began. Bring the old settings back, \
+                 or begin a new run by `organza train --settings`",
+            ));
+        }
         let prepared = prepare(&settings)?;
         if prepared.task.fingerprint() != state.data {
             return Err(changed(
@@ -175,7 +194,8 @@ impl Session {
                 (Some(ledger), torn)
             }
         };
-        Ok(Self { settings, folder, source, prepared, ledger, torn })
+        let planned = Planned::new(&settings, &prepared, &source)?;
+        Ok(Self { settings, folder, source, prepared, planned, ledger, torn })
     }
 
     /// The settings of the run.
@@ -198,113 +218,51 @@ impl Session {
         observer: &mut dyn Observer,
     ) -> Result<Ended, SessionError> {
         let account = Accountant::new(self.settings.privacy.neighbouring);
-        let (count, before) = self.count()?;
-        let task = &self.prepared.task;
-        let units = match (&count, self.settings.privacy.units, self.settings.method) {
-            (_, Some(declared), _) => declared,
-            (_, None, Method::None) => task.units(),
-            (None, None, _) => task.units(),
-            (Some(count), None, _) => count.release(task.units(), &self.source),
-        };
-        let known = Known { settings: &self.settings, tables: task.tables(), units, before };
-        let steps = known.steps();
-        let mut budget = None;
-        let method = if self.settings.method == Method::None {
-            let expected_batch = self.settings.training.batch;
-            StepMethod::NotPrivate { rate: known.rate(), expected_batch }
-        } else {
-            let plan = known.plan()?;
-            budget = Some(self.budget()?);
-            StepMethod::Private(plan)
-        };
-        if let (Some(ledger), Some(budget), Some(count)) = (&mut self.ledger, &budget, &count) {
+        let Planned { run: plan, budget, count } = &self.planned;
+        if let (Some(ledger), Some(budget), Some(count)) = (&mut self.ledger, budget, count) {
             let charge = Charge::once("units", count.event()).with_key(self.source.fingerprint());
             let _paid = budget.charge(ledger, &account, charge)?;
         }
-        let every = |times: u64| steps.div_ceil(times.max(1)).max(1);
-        let plan = RunPlan {
-            method,
-            steps,
-            optimizer: self.settings.training.optimizer,
-            average: self.settings.training.average,
-            evaluate_every: every(self.settings.training.evaluations),
-            checkpoint_every: every(self.settings.training.checkpoints),
-        };
+        let task = &self.prepared.task;
         let parameters = initial(&self.settings, task.model(), &self.source);
-        let purse = match (&mut self.ledger, &budget) {
+        let purse = match (&mut self.ledger, budget) {
             (Some(ledger), Some(budget)) => Some(Purse { ledger, budget, account: &account }),
             _ => None,
         };
-        let outcome = run(task, &plan, &self.folder, &self.source, parameters, purse, observer)?;
+        let outcome = run(task, plan, &self.folder, &self.source, parameters, purse, observer)?;
         match outcome {
             Outcome::Interrupted { steps } => Ok(Ended::Interrupted { steps }),
             Outcome::Done { parameters, seconds } => {
-                self.finish(&account, &plan, parameters, seconds, keep_private)
+                self.finish(&account, parameters, seconds, keep_private)
             }
         }
-    }
-
-    /// How the number of units is released, and what that costs; nothing if it is public.
-    fn count(&self) -> Result<(Option<NoisyCount>, Vec<Event>), PlanError> {
-        let privacy = &self.settings.privacy;
-        let public = privacy.units.is_some()
-            || self.settings.method == Method::None
-            || NoisyCount::is_public(privacy.neighbouring);
-        if public {
-            return Ok((None, Vec::new()));
-        }
-        let epsilon = privacy.epsilon.map_or(COUNT_EPSILON, |epsilon| COUNT_SHARE * epsilon);
-        let count = NoisyCount::new(epsilon)?;
-        Ok((Some(count), vec![count.event()]))
-    }
-
-    /// The budget that was given. Where only noise was given there is none to keep to: the run may
-    /// spend what that noise costs, and the certificate says what it came to.
-    fn budget(&self) -> Result<Budget, BudgetError> {
-        let privacy = &self.settings.privacy;
-        Budget::new(privacy.epsilon.unwrap_or(f64::MAX), privacy.delta, privacy.neighbouring)
     }
 
     fn finish(
         self,
         account: &Accountant,
-        plan: &RunPlan,
         parameters: Vec<f32>,
         seconds: f64,
         keep_private: bool,
     ) -> Result<Ended, SessionError> {
         let spent = match &self.ledger {
             None => None,
-            Some(ledger) => Some(organza_ledger::Account::epsilon(
-                account,
-                &ledger.events(),
-                self.settings.privacy.delta,
-            )?),
+            Some(ledger) => {
+                Some(Account::epsilon(account, &ledger.events(), self.settings.privacy.delta)?)
+            }
         };
-        let certificate = Certificate::new(&self.settings, self.ledger.as_ref(), spent, plan.steps);
+        let steps = self.planned.run.steps;
+        let certificate = Certificate::new(&self.settings, self.ledger.as_ref(), spent, steps);
         crate::export::write(&self.folder, &self.prepared, &parameters, &certificate)?;
-        self.folder.write(&self.folder.file("certificate.json"), json(&certificate)?.as_bytes())?;
+        self.folder.write(&self.folder.file(CERTIFICATE), json(&certificate)?.as_bytes())?;
         let curve = metrics::read(&self.folder)?;
-        let frequency_loss = self.prepared.task.frequency_loss()?;
+        let frequency_loss = self.prepared.task.frequency_loss().unwrap_or(f64::NAN);
         if !keep_private {
             self.folder.forget_private()?;
         }
-        let steps = plan.steps;
         let finished = Finished { certificate, curve, frequency_loss, steps, seconds };
         Ok(Ended::Finished(Box::new(finished)))
     }
-}
-
-fn check_batch(settings: &Settings, prepared: &Prepared) -> Result<(), PrepareError> {
-    let batch = settings.training.batch;
-    let units = settings.privacy.units.unwrap_or(prepared.task.units()) as f64;
-    if batch > 0.0 && batch <= units {
-        return Ok(());
-    }
-    Err(PrepareError::Settings(format!(
-        "--batch {batch} does not fit: it must be positive and no larger than the number of training \
-         units"
-    )))
 }
 
 fn header(settings: &Settings, prepared: &Prepared) -> Header {

@@ -2,54 +2,48 @@
 
 use crate::optimizer::Optimizer;
 use crate::task::{IntoUnit, Rows, Task};
-use organza_ledger::Charged;
 use organza_mechanism::sample::poisson_subset;
-use organza_mechanism::{BatchSum, PoissonSampler, Purpose, RandomSource, Shape};
+use organza_mechanism::{PartSum, PoissonSampler, Purpose, RandomSource, Shape, UnitGradient};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
 /// Batches below this size are not worth a second thread.
 const UNITS_OF_A_THREAD: usize = 64;
 
-/// Makes the step number `step`, which `paid` covers: nothing but
+/// Makes the step number `step`, which whoever calls has paid for: nothing but
 /// [`Noised`](organza_mechanism::Noised) values reach the parameters. The same bits whatever the number of threads.
 pub(crate) fn private_step<T: Task + ?Sized>(
     task: &T,
     sampler: &PoissonSampler,
     source: &RandomSource,
     step: u64,
-    paid: &Charged,
     parameters: &mut [f32],
     optimizer: &mut Optimizer,
 ) {
-    debug_assert!(paid.charge().range().contains(&step), "the step was not paid for");
-
     // Each unit joins with probability b / n.
-    let batch = sampler.batch(source, step);
+    let batch = sampler.batch(step);
 
     // g_j, clipped to S1, and summed; divided by the constant b when it is read.
     let draws = source.step(Purpose::Negatives, step);
     let weights = &*parameters;
-    let sum_of = |part: organza_mechanism::Batch| {
-        part.sum(|unit, gradient| {
-            let mut rows = IntoUnit { gradient, nowhere: Vec::new() };
-            task.gradient(weights, unit, &mut draws.shard(unit), &mut rows);
-        })
+    let gradient = |unit: u64, gradient: &mut UnitGradient| {
+        let mut rows = IntoUnit { gradient, nowhere: Vec::new() };
+        task.gradient(weights, unit, &mut draws.shard(unit), &mut rows);
     };
-    let parts = batch.units().len() / UNITS_OF_A_THREAD;
-    let sum = match parts {
-        0 | 1 => sum_of(batch),
+    let sum = match batch.units().len() / UNITS_OF_A_THREAD {
+        0 | 1 => batch.sum(gradient),
         parts => {
-            let sums: Vec<BatchSum> = batch.split(parts).into_par_iter().map(sum_of).collect();
-            BatchSum::join(sums).expect("all parts of one batch are there once")
+            let parts = batch.split(parts);
+            let sums: Vec<PartSum> = parts.into_par_iter().map(|part| part.sum(gradient)).collect();
+            PartSum::join(sums).expect("all parts of one batch are there once")
         }
     };
 
     // M = A(g, gamma): which coordinates or rows this step updates.
-    let selected = sum.select(source);
+    let selected = sum.select();
 
     // Clipped again to S2, with noise on what was selected.
-    let noised = selected.noise(source);
+    let noised = selected.noise();
 
     // w <- w - eta (noised, on M).
     optimizer.apply(parameters, &noised);

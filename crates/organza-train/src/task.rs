@@ -35,15 +35,24 @@ pub trait Rows {
     fn row(&mut self, row: u32) -> &mut [f32];
 }
 
-/// The mean loss of a sample on the three parts of the data. *Not private*.
+/// The mean loss of a sample on the three parts of the data. *Not private*. It is no number where a
+/// part is empty, and JSON has `null` for it.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Losses {
     /// On training data.
+    #[serde(deserialize_with = "number_or_null")]
     pub train: f64,
     /// On validation data.
+    #[serde(deserialize_with = "number_or_null")]
     pub validation: f64,
     /// On test data.
+    #[serde(deserialize_with = "number_or_null")]
     pub test: f64,
+}
+
+fn number_or_null<'de, D: serde::Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    let number: Option<f64> = serde::Deserialize::deserialize(from)?;
+    Ok(number.unwrap_or(f64::NAN))
 }
 
 /// Takes rows to a unit's gradient, for a task whose tables gave the plan its shape.

@@ -277,7 +277,7 @@ fn recorded(
     let negatives = Negatives::uniform(WORDS).unwrap();
     let rate = plan.settings().rate;
     let joined: Vec<u64> = if case.private {
-        plan.sampler(task.units()).batch(source, step).units().to_vec()
+        plan.sampler("training", task.units(), source).batch(step).units().to_vec()
     } else {
         poisson_subset(task.units(), rate, &mut source.substream(Purpose::Batch, step, 0)).collect()
     };
@@ -308,10 +308,10 @@ fn recorded(
 
     // The selection as it was released: the same gradients, the same bits.
     let draws = source.step(Purpose::Negatives, step);
-    let sum = plan.sampler(task.units()).batch(source, step).sum(|unit, gradient| {
+    let sum = plan.sampler("training", task.units(), source).batch(step).sum(|unit, gradient| {
         task.gradient(parameters, unit, &mut draws.shard(unit), &mut Into(gradient));
     });
-    let selected = sum.select(source);
+    let selected = sum.select();
     let shape = &plan.settings().shape;
     let mask = match selected.selection() {
         Selection::All => None,
@@ -327,8 +327,8 @@ fn recorded(
     // The noise alone: the same step on gradients that are all zero.
     let mut noise = Vec::new();
     if case.multiplier > 1e-6 {
-        let nothing = plan.sampler(task.units()).batch(source, step).sum(|_, _| {});
-        let released = nothing.select(source).noise(source);
+        let nothing = plan.sampler("training", task.units(), source).batch(step).sum(|_, _| {});
+        let released = nothing.select().noise();
         released.visit(|_, values| noise.extend(values.iter().map(|value| f64::from(*value))));
     }
     Step { units, mask, noise }
