@@ -9,6 +9,8 @@ use crate::task::Task;
 use organza_ledger::{Budget, Event};
 use organza_mechanism::{NoisyCount, PlanError, RandomSource};
 
+/// The purpose under which the number of units is charged and drawn.
+pub(crate) const UNITS: &str = "units";
 /// The share of the budget for releasing the number of units.
 const COUNT_SHARE: f64 = 0.01;
 /// What releasing the number of units costs where there is no budget.
@@ -40,7 +42,7 @@ impl Planned {
         let before: Vec<Event> = count.iter().map(NoisyCount::event).collect();
         let units = match (&count, settings.privacy.units) {
             (_, Some(declared)) => declared,
-            (Some(count), None) => count.release(task.units(), source),
+            (Some(count), None) => count.release(task.units(), &source.named(UNITS)),
             (None, None) => task.units(),
         };
         let known = Known { settings, tables: task.tables(), units, before };

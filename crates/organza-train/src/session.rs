@@ -5,7 +5,7 @@ use crate::certificate::Certificate;
 use crate::check::SettingError;
 use crate::folder::{FolderError, RunFolder};
 use crate::metrics::{self, Point};
-use crate::planned::Planned;
+use crate::planned::{Planned, UNITS};
 use crate::prepare::{PrepareError, Prepared, initial, prepare};
 use crate::run::{Observer, Outcome, Purse, RunError, run};
 use crate::settings::{Method, Settings};
@@ -220,7 +220,9 @@ impl Session {
         let account = Accountant::new(self.settings.privacy.neighbouring);
         let Planned { run: plan, budget, count } = &self.planned;
         if let (Some(ledger), Some(budget), Some(count)) = (&mut self.ledger, budget, count) {
-            let charge = Charge::once("units", count.event()).with_key(self.source.fingerprint());
+            let charge = Charge::once(UNITS, count.event())
+                .with_key(self.source.fingerprint())
+                .for_neighbours(self.settings.privacy.neighbouring);
             let _paid = budget.charge(ledger, &account, charge)?;
         }
         let task = &self.prepared.task;
