@@ -128,6 +128,23 @@ pub fn times(event: &Event, target: &Target) -> Result<(u64, Guarantee), Calibra
     Ok(low)
 }
 
+/// The smallest scale of noise at which what `event` makes of it meets `target`, and what that costs.
+///
+/// The cost has to fall as the scale grows; a scale for which there is no event counts as too costly.
+///
+/// # Errors
+/// If no scale up to 10^6 is enough, or the accountant refuses.
+pub fn scale(
+    target: &Target,
+    event: impl Fn(f64) -> Option<Event>,
+) -> Result<(f64, Guarantee), CalibrateError> {
+    target.check()?;
+    search::falling("noise multiplier", target, 1.0, (0.01, 1e6), |scale| match event(scale) {
+        Some(event) => target.price(&event),
+        None => Err(AccountError::OutOfRange("no such noise".into())),
+    })
+}
+
 /// The largest Poisson rate at which `event` may happen `times` times, and what that costs.
 ///
 /// # Errors

@@ -29,13 +29,14 @@ pub struct Budget {
 ///
 /// ```compile_fail,E0451
 /// # let charge = organza_ledger::Charge::once("x", organza_ledger::Event::Pure { epsilon: 1.0 });
-/// let forged = organza_ledger::Charged { charge, copy: false };
+/// let forged = organza_ledger::Charged { charge, spent: None };
 /// ```
 #[must_use = "the steps are paid for: run them"]
 #[derive(Debug, PartialEq)]
 pub struct Charged {
     charge: Charge,
-    copy: bool,
+    /// None for a copy.
+    spent: Option<f64>,
 }
 
 /// Why a charge was not made.
@@ -171,7 +172,7 @@ impl Budget {
             return Err(BudgetError::ChargedFor { purpose, stated, budget });
         }
         if ledger.is_copy(&charge)? {
-            return Ok(Charged { charge, copy: true });
+            return Ok(Charged { charge, spent: None });
         }
         let asked = self.price(account, &ledger.events_with(&charge))?;
         if asked > self.epsilon {
@@ -188,7 +189,7 @@ impl Budget {
             });
         }
         ledger.append(charge.clone())?;
-        Ok(Charged { charge, copy: false })
+        Ok(Charged { charge, spent: Some(asked) })
     }
 
     /// Whether budget, ledger and account speak about the same thing.
@@ -229,6 +230,11 @@ impl Charged {
     /// new, so it costs nothing. The ledger has checked key, purpose, steps and event; state, data
     /// and settings are for the caller to check before anything of this is released.
     pub fn is_copy(&self) -> bool {
-        self.copy
+        self.spent.is_none()
+    }
+
+    /// Epsilon of all charges up to this one; none for a copy, which was not priced again.
+    pub fn spent(&self) -> Option<f64> {
+        self.spent
     }
 }

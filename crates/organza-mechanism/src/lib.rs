@@ -16,6 +16,7 @@
 
 mod batch;
 mod clip;
+mod count;
 mod gradient;
 mod grid;
 mod noise;
@@ -29,6 +30,7 @@ mod shape;
 mod sum;
 
 pub use batch::{Batch, BatchPart, BatchSum, PartSum, PoissonSampler, Selected};
+pub use count::NoisyCount;
 pub use gradient::UnitGradient;
 pub use grid::Grid;
 pub use noise::Noised;

@@ -9,11 +9,12 @@ Organza is for wide models: word vectors, recommenders, sparse linear models, wh
 parameters sit in tables of which one record touches a few rows.
 
 What it promises: nothing leaves the data except through a private mechanism, every mechanism \
-is described by an event, and the events of a run say what was spent. This version checks and \
-prices such events and finds the noise for a budget; training comes with later ones.";
+is described by an event, and the events of a run say what was spent.";
 
 const EXAMPLES: &str = "\
 Examples:
+  organza train                         word vectors of a built-in corpus, at epsilon 3
+  organza nearest organza-run bread     what they have learned
   organza account --rate 1e-4 --steps 200000 --noise-multiplier 0.5 --delta 1e-5
                                         what a training costs
   organza calibrate --rate 1e-4 --steps 200000 --epsilon 3 --delta 1e-5

@@ -16,5 +16,8 @@
 #![forbid(unsafe_code)]
 
 pub use organza_accountant as accountant;
+pub use organza_data as data;
 pub use organza_ledger as ledger;
 pub use organza_mechanism as mechanism;
+pub use organza_model as model;
+pub use organza_train as train;

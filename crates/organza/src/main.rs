@@ -11,6 +11,7 @@ mod digits;
 mod document;
 mod group;
 mod input;
+mod neighbours;
 mod output;
 mod training;
 mod usage;

@@ -7,7 +7,7 @@ use clap::ColorChoice;
 use serde::Serialize;
 use std::{
     fmt::Display,
-    io::{self, ErrorKind, Write},
+    io::{self, ErrorKind, IsTerminal, Write},
     process::ExitCode,
 };
 
@@ -56,6 +56,11 @@ impl Output {
         let mut stdout = AutoStream::new(stdout, self.color);
         write!(stdout, "{result}")?;
         stdout.flush()
+    }
+
+    /// Whether a person watches: standard error is a terminal, and nothing else was asked for.
+    pub(crate) fn shows_progress(&self) -> bool {
+        !self.quiet && !self.json && io::stderr().is_terminal()
     }
 
     /// Tells what the user should know beside the result; silent with `--quiet`.

@@ -22,6 +22,16 @@ fn help_of_event_check() {
 }
 
 #[test]
+fn help_of_train() {
+    assert_snapshot!(organza("train --help").show());
+}
+
+#[test]
+fn help_of_resume() {
+    assert_snapshot!(organza("resume --help").show());
+}
+
+#[test]
 fn help_of_completions() {
     assert_snapshot!(organza("completions --help").show());
 }

@@ -1,9 +1,15 @@
 //! The commands: one file each, one arm each.
 
 mod account;
+mod analogy;
 mod calibrate;
 mod completions;
+mod data;
 mod event;
+mod nearest;
+mod resume;
+mod similarity;
+mod train;
 
 use crate::output::Output;
 use clap::Subcommand;
@@ -11,6 +17,12 @@ use clap::Subcommand;
 /// What the tool can be asked to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Train(Box<train::Train>),
+    Resume(resume::Resume),
+    Nearest(nearest::Nearest),
+    Analogy(analogy::Analogy),
+    Similarity(similarity::Similarity),
+    Data(data::Data),
     Account(account::Account),
     Calibrate(calibrate::Calibrate),
     Event(event::Event),
@@ -21,6 +33,12 @@ impl Command {
     /// Does it.
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
         match self {
+            Self::Train(command) => command.run(output),
+            Self::Resume(command) => command.run(output),
+            Self::Nearest(command) => command.run(output),
+            Self::Analogy(command) => command.run(output),
+            Self::Similarity(command) => command.run(output),
+            Self::Data(command) => command.run(output),
             Self::Account(command) => command.run(output),
             Self::Calibrate(command) => command.run(output),
             Self::Event(command) => command.run(output),

@@ -45,6 +45,11 @@ impl Run {
         self
     }
 
+    pub(crate) fn in_folder(mut self, folder: &Path) -> Self {
+        self.folder = folder.to_owned();
+        self
+    }
+
     pub(crate) fn input(mut self, input: &[u8]) -> Self {
         self.input = input.to_vec();
         self
@@ -79,7 +84,7 @@ impl Run {
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     }
 
-    fn command(&self) -> Command {
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_organza"));
         command
             .args(self.line.split_whitespace())

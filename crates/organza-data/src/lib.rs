@@ -1,0 +1,64 @@
+//! Text as units of privacy: from files to the samples that a model is trained on.
+//!
+//! ```text
+//! TextSource ─(Tokeniser)─▶ TokenisedText ─(VocabularySource)─▶ Corpus ─(window)─▶ Samples
+//!                                                   Samples ─(split)─▶ Units of training,
+//!                                                                      validation and test
+//! ```
+//!
+//! Nothing here is private: a [`TokenisedText`], a [`Corpus`] and all [`Samples`] *are* the data.
+//! What leaves them leaves by a mechanism, with two exceptions that the certificate names: a
+//! vocabulary that was declared public ([`VocabularySource`]) and whatever else a person declares.
+//! Errors name files, lines and counts for the person who holds the data, and go no further.
+//!
+//! # Memory
+//! The text is streamed, line by line, and only ids stay: 4 bytes a token and 8 bytes a line, plus one
+//! byte a line for random access to the samples and the dictionary of distinct words. Units of lines
+//! or users add 16 bytes a line, users another 4 bytes a line and the name of each user.
+//! For 10 GB of English, about 1.7 billion tokens in 100 million lines, this is 7 GB for the tokens,
+//! 0.9 GB for the lines, 1.6 GB for the units and under 1 GB for the words. Tokens outside the
+//! vocabulary are freed once it is known. No line may be longer than
+//! [`LONGEST_LINE`](source::LONGEST_LINE), so that no file can take more.
+//!
+//! ```
+//! use organza_data::*;
+//! use organza_ledger::Unit;
+//!
+//! let source = Synthetic::new(1, 2_000);
+//! let text = TokenisedText::read(&source, &Tokeniser::default(), Layout::Lines)?;
+//! let words = DeclaredPublic::most_frequent(200).vocabulary(&text)?;
+//! let samples = Samples::new(text.into_corpus(&words.vocabulary), Objective::SkipGram, 4)?;
+//! let split = split::by_unit(&samples, Unit::Line, split::Shares { validation: 0.1, test: 0.1 }, 7)?;
+//! let first = split.train.sample(&samples, 0, 0).expect("the first unit has a sample");
+//! assert!(first.inputs().all(|word| word < 200) && first.output < 200);
+//! # Ok::<(), DataError>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod alias;
+mod corpus;
+mod dictionary;
+mod error;
+mod frequency;
+mod negatives;
+mod samples;
+pub mod source;
+pub mod split;
+mod synthetic;
+mod text;
+mod token;
+mod units;
+mod vocabulary;
+mod window;
+
+pub use corpus::{Corpus, TextStart};
+pub use error::{DataError, LineProblem, Place};
+pub use frequency::{FrequencyError, frequency_loss};
+pub use negatives::{Negatives, NegativesError};
+pub use samples::{Objective, Pair, Sample, Samples};
+pub use source::{Line, TextSource};
+pub use synthetic::{DEFAULT_LINES, Synthetic};
+pub use text::{Layout, TokenisedText};
+pub use token::{StopWords, Tokeniser, Words};
+pub use units::Units;
+pub use vocabulary::{DeclaredPublic, FromFile, Vocabulary, VocabularyRelease, VocabularySource};

@@ -1,0 +1,140 @@
+//! Negative words: what a sample is told apart from.
+
+use crate::alias::AliasTable;
+use organza_mechanism::random::PrivateRandom;
+use organza_mechanism::sample::below;
+use thiserror::Error;
+
+/// Why there is no such distribution.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NegativesError {
+    /// The weights make no distribution.
+    #[error(
+        "the weights of negative words make no distribution: each must be finite and at least 0, and \
+         their sum positive and finite"
+    )]
+    Weights,
+    /// There are no words to draw.
+    #[error("negative words come from an empty vocabulary")]
+    Empty,
+}
+
+/// A public distribution over the vocabulary, from which negatives are drawn.
+///
+/// # Privacy
+/// Negatives are drawn independently of the data and of the sample, so they may be known without
+/// harm. Weights must be public too: word counts of the private text would leak through the model
+/// without a charge. A negative may be the very word to be predicted; excluding it would make the
+/// draw depend on the data for little gain.
+#[derive(Clone, Debug)]
+pub struct Negatives {
+    probabilities: Probabilities,
+}
+
+#[derive(Clone, Debug)]
+enum Probabilities {
+    Uniform { words: u32 },
+    Weighted { table: AliasTable, probabilities: Vec<f64> },
+}
+
+impl Negatives {
+    /// All words equally likely.
+    ///
+    /// # Errors
+    /// When there are none, or more than ids.
+    pub fn uniform(words: usize) -> Result<Self, NegativesError> {
+        match u32::try_from(words) {
+            Ok(words) if words > 0 => Ok(Self { probabilities: Probabilities::Uniform { words } }),
+            _ => Err(NegativesError::Empty),
+        }
+    }
+
+    /// Words in proportion to public weights, one for each id.
+    ///
+    /// # Errors
+    /// When the weights make no distribution.
+    pub fn weighted(weights: &[f64]) -> Result<Self, NegativesError> {
+        let table = AliasTable::new(weights).ok_or(NegativesError::Weights)?;
+        let sum: f64 = weights.iter().sum();
+        let probabilities = weights.iter().map(|weight| weight / sum).collect();
+        Ok(Self { probabilities: Probabilities::Weighted { table, probabilities } })
+    }
+
+    /// The number of words.
+    #[expect(clippy::len_without_is_empty, reason = "a distribution is never empty")]
+    pub fn len(&self) -> usize {
+        match &self.probabilities {
+            Probabilities::Uniform { words } => *words as usize,
+            Probabilities::Weighted { probabilities, .. } => probabilities.len(),
+        }
+    }
+
+    /// The probability of a word; 0 outside the vocabulary.
+    pub fn probability(&self, word: u32) -> f64 {
+        match &self.probabilities {
+            Probabilities::Uniform { words } if word < *words => 1.0 / f64::from(*words),
+            Probabilities::Uniform { .. } => 0.0,
+            Probabilities::Weighted { probabilities, .. } => {
+                probabilities.get(word as usize).copied().unwrap_or_default()
+            }
+        }
+    }
+
+    /// One word.
+    #[inline]
+    pub fn draw(&self, random: &mut PrivateRandom) -> u32 {
+        match &self.probabilities {
+            Probabilities::Uniform { words } => below((*words).into(), random) as u32,
+            Probabilities::Weighted { table, .. } => table.draw(random),
+        }
+    }
+
+    /// As many words as there is room for, each drawn by itself.
+    pub fn fill(&self, words: &mut [u32], random: &mut PrivateRandom) {
+        for word in words {
+            *word = self.draw(random);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use organza_mechanism::{Purpose, RandomSource};
+
+    fn counts(negatives: &Negatives, draws: u32) -> Vec<f64> {
+        let mut random = RandomSource::from_seed(4).substream(Purpose::Negatives, 0, 0);
+        let mut words = vec![0; draws as usize];
+        negatives.fill(&mut words, &mut random);
+        let mut counts = vec![0.0; negatives.len()];
+        words.into_iter().for_each(|word| counts[word as usize] += 1.0);
+        counts
+    }
+
+    /// Each count is within six standard deviations: a false-alarm rate below 1e-7 for these words.
+    #[test]
+    fn words_come_as_often_as_they_should() {
+        let draws = 1_000_000;
+        let weights = [1.0, 0.0, 5.0, 2.0, 0.25];
+        for negatives in [Negatives::uniform(5).unwrap(), Negatives::weighted(&weights).unwrap()] {
+            for (word, count) in counts(&negatives, draws).into_iter().enumerate() {
+                let share = negatives.probability(word as u32);
+                let spread = (f64::from(draws) * share * (1.0 - share)).sqrt();
+                assert!(
+                    (count - f64::from(draws) * share).abs() <= 6.0 * spread,
+                    "{word}: {count}"
+                );
+            }
+            let sum: f64 = (0..6).map(|word| negatives.probability(word)).sum();
+            assert!((sum - 1.0).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn what_is_no_distribution_is_refused() {
+        assert_eq!(Negatives::uniform(0).unwrap_err(), NegativesError::Empty);
+        assert_eq!(Negatives::weighted(&[]).unwrap_err(), NegativesError::Weights);
+        assert_eq!(Negatives::weighted(&[1.0, f64::NAN]).unwrap_err(), NegativesError::Weights);
+    }
+}

@@ -1,0 +1,278 @@
+//! What a model learns from: samples, found by their number without listing them.
+
+use crate::window::LineWindow;
+use crate::{Corpus, DataError};
+use std::ops::Range;
+
+/// Every so many lines, the number of samples before the line is kept.
+const BLOCK: u64 = 8;
+
+/// What is predicted from what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Objective {
+    /// A context word from the target word: a sample for every two words within the window.
+    #[default]
+    SkipGram,
+    /// The target word from all words within the window: a sample for every word that has any.
+    ContinuousBag,
+}
+
+/// Two words that stand within a window: the target, and a word of its context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Pair {
+    /// The word in the middle of the window.
+    pub target: u32,
+    /// The other word.
+    pub context: u32,
+}
+
+/// One sample: the words on the input side and the word to be predicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample<'a> {
+    /// Input words: those before the target, or in skip-gram the target itself.
+    pub before: &'a [u32],
+    /// More input words: those after the target; none in skip-gram.
+    pub after: &'a [u32],
+    /// The word to be predicted: in skip-gram the context word, else the target.
+    pub output: u32,
+}
+
+impl<'a> Sample<'a> {
+    /// All input words, in the order of the text.
+    pub fn inputs(&self) -> impl ExactSizeIterator<Item = u32> + use<'a> {
+        let (before, after) = (self.before, self.after);
+        (0..before.len() + after.len()).map(move |index| {
+            before.get(index).copied().unwrap_or_else(|| after[index - before.len()])
+        })
+    }
+}
+
+/// All samples of a corpus, numbered line by line, in a line by target, for a target by context.
+///
+/// Windows lie within a line. Random access costs a binary search through one number in eight lines.
+#[derive(Debug)]
+pub struct Samples {
+    corpus: Corpus,
+    objective: Objective,
+    window: u32,
+    /// The number of samples before lines 0, 8, 16, ... and at last that of all.
+    blocks: Vec<u64>,
+}
+
+impl Samples {
+    /// The samples of a corpus within `window` words to each side.
+    ///
+    /// # Errors
+    /// When the window is 0, or no line has two words.
+    pub fn new(corpus: Corpus, objective: Objective, window: u32) -> Result<Self, DataError> {
+        if window == 0 {
+            return Err(DataError::NoWindow);
+        }
+        let mut samples = Self { corpus, objective, window, blocks: vec![0] };
+        let (lines, mut total) = (samples.corpus.line_count(), 0);
+        for line in 0..lines {
+            total += samples.count_in_line(line);
+            if (line + 1) % BLOCK == 0 || line + 1 == lines {
+                samples.blocks.push(total);
+            }
+        }
+        if total == 0 { Err(DataError::NoSamples) } else { Ok(samples) }
+    }
+
+    /// The corpus they are taken from.
+    pub fn corpus(&self) -> &Corpus {
+        &self.corpus
+    }
+
+    /// What is predicted from what.
+    pub fn objective(&self) -> Objective {
+        self.objective
+    }
+
+    /// How many words the window reaches to each side.
+    pub fn window(&self) -> u32 {
+        self.window
+    }
+
+    /// The number of samples, at least 1.
+    pub fn count(&self) -> u64 {
+        self.blocks.last().copied().unwrap_or_default()
+    }
+
+    /// The number of samples in a line.
+    pub fn count_in_line(&self, line: u64) -> u64 {
+        let tokens = self.corpus.line(line).len();
+        match self.objective {
+            Objective::SkipGram => LineWindow::new(tokens, self.window).pairs(),
+            Objective::ContinuousBag if tokens < 2 => 0,
+            Objective::ContinuousBag => tokens as u64,
+        }
+    }
+
+    /// The numbers of the samples in a line.
+    pub fn in_line(&self, line: u64) -> Range<u64> {
+        let line = line.min(self.corpus.line_count());
+        let block = line / BLOCK;
+        let before = (block * BLOCK..line).map(|earlier| self.count_in_line(earlier)).sum::<u64>();
+        let start = self.blocks[block as usize] + before;
+        start..start + self.count_in_line(line)
+    }
+
+    /// The sample of a number, if there is one.
+    pub fn sample(&self, sample: u64) -> Option<Sample<'_>> {
+        let (line, offset) = self.locate(sample)?;
+        self.sample_in_line(line, offset)
+    }
+
+    /// The samples of a line, in order.
+    pub fn of_line(&self, line: u64) -> impl Iterator<Item = Sample<'_>> {
+        (0..self.count_in_line(line)).filter_map(move |offset| self.sample_in_line(line, offset))
+    }
+
+    /// The sample of a number as two words, if there is one and the objective is skip-gram.
+    pub fn pair(&self, sample: u64) -> Option<Pair> {
+        self.pair_of(self.sample(sample)?)
+    }
+
+    pub(crate) fn pair_of(&self, sample: Sample<'_>) -> Option<Pair> {
+        match (self.objective, sample.before) {
+            (Objective::SkipGram, &[target]) => Some(Pair { target, context: sample.output }),
+            _ => None,
+        }
+    }
+
+    /// The line of a sample, and its number among those of the line.
+    fn locate(&self, sample: u64) -> Option<(u64, u64)> {
+        if sample >= self.count() {
+            return None;
+        }
+        let block = self.blocks.partition_point(|&before| before <= sample) - 1;
+        let mut offset = sample - self.blocks[block];
+        let mut line = block as u64 * BLOCK;
+        loop {
+            let count = self.count_in_line(line);
+            if offset < count {
+                return Some((line, offset));
+            }
+            offset -= count;
+            line += 1;
+        }
+    }
+
+    /// The sample of a number among those of a line, if there is one.
+    pub(crate) fn sample_in_line(&self, line: u64, offset: u64) -> Option<Sample<'_>> {
+        if offset >= self.count_in_line(line) {
+            return None;
+        }
+        let tokens = self.corpus.line(line);
+        Some(match self.objective {
+            Objective::SkipGram => {
+                let (target, context) = LineWindow::new(tokens.len(), self.window).pair(offset);
+                Sample { before: &tokens[target..=target], after: &[], output: tokens[context] }
+            }
+            Objective::ContinuousBag => {
+                let (target, window) = (offset as usize, self.window as usize);
+                let end = target.saturating_add(window).saturating_add(1).min(tokens.len());
+                Sample {
+                    before: &tokens[target.saturating_sub(window)..target],
+                    after: &tokens[target + 1..end],
+                    output: tokens[target],
+                }
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Lines of ids as a corpus, without users and in one text.
+    pub(crate) fn corpus(lines: &[Vec<u32>]) -> Corpus {
+        let mut corpus = Corpus::empty();
+        for line in lines {
+            corpus.tokens.extend(line);
+            corpus.line_starts.push(corpus.tokens.len() as u64);
+        }
+        corpus.texts.push(crate::TextStart { name: "text".into(), first_line: 0 });
+        corpus.vocabulary_size =
+            corpus.tokens.iter().max().map_or(0, |&largest| largest as usize + 1);
+        corpus
+    }
+
+    /// Inputs and output of every sample, by listing them.
+    fn naive(lines: &[Vec<u32>], objective: Objective, window: usize) -> Vec<Vec<(Vec<u32>, u32)>> {
+        let mut all = Vec::new();
+        for line in lines {
+            let mut samples = Vec::new();
+            for (target, &word) in line.iter().enumerate() {
+                let near = |place: &usize| *place != target && place.abs_diff(target) <= window;
+                let context: Vec<_> =
+                    (0..line.len()).filter(near).map(|place| line[place]).collect();
+                match objective {
+                    Objective::SkipGram => {
+                        samples.extend(context.into_iter().map(|other| (vec![word], other)));
+                    }
+                    Objective::ContinuousBag if context.is_empty() => {}
+                    Objective::ContinuousBag => samples.push((context, word)),
+                }
+            }
+            all.push(samples);
+        }
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_agree_with_a_list(
+            lines in proptest::collection::vec(proptest::collection::vec(0_u32..50, 0..9), 0..200),
+            window in 1_u32..6,
+            bag: bool,
+        ) {
+            let objective = if bag { Objective::ContinuousBag } else { Objective::SkipGram };
+            let expected = naive(&lines, objective, window as usize);
+            let total = expected.iter().map(Vec::len).sum::<usize>() as u64;
+            match Samples::new(corpus(&lines), objective, window) {
+                Err(error) => {
+                    prop_assert!(matches!(error, DataError::NoSamples));
+                    prop_assert_eq!(total, 0);
+                }
+                Ok(samples) => {
+                    prop_assert_eq!(samples.count(), total);
+                    let mut next = 0;
+                    for (line, expected) in expected.iter().enumerate() {
+                        let range = samples.in_line(line as u64);
+                        let listed: Vec<_> = samples.of_line(line as u64).map(|sample| (sample.inputs().collect(), sample.output)).collect();
+                        prop_assert_eq!(&listed, expected);
+                        prop_assert_eq!(range.clone(), next..next + expected.len() as u64);
+                        for (number, (inputs, output)) in range.clone().zip(expected) {
+                            let sample = samples.sample(number).unwrap();
+                            prop_assert_eq!(&sample.inputs().collect::<Vec<_>>(), inputs);
+                            prop_assert_eq!(sample.inputs().len(), inputs.len());
+                            prop_assert_eq!(sample.output, *output);
+                            let pair = samples.pair(number);
+                            prop_assert_eq!(pair.is_some(), !bag);
+                            prop_assert!(pair.is_none_or(|pair| (vec![pair.target], pair.context) == (inputs.clone(), *output)));
+                        }
+                        next = range.end;
+                    }
+                    prop_assert!(samples.sample(total).is_none());
+                    prop_assert!(samples.in_line(lines.len() as u64).is_empty());
+                    prop_assert!(samples.in_line(u64::MAX).is_empty());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_window_reaches_at_least_one_word() {
+        let lines = [vec![0, 1]];
+        assert!(matches!(
+            Samples::new(corpus(&lines), Objective::SkipGram, 0),
+            Err(DataError::NoWindow)
+        ));
+        assert!(Samples::new(corpus(&lines), Objective::ContinuousBag, u32::MAX).is_ok());
+    }
+}

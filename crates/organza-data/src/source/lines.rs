@@ -1,0 +1,197 @@
+//! A stream of bytes as lines of text, in bounded memory.
+
+use super::{Line, Visit};
+use crate::{DataError, LineProblem, Place};
+use flate2::bufread::MultiGzDecoder;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::Path;
+
+/// The longest line that is read, in bytes. A document of this length is a library, so a longer line
+/// is a file of another kind, and memory stays bounded.
+pub const LONGEST_LINE: usize = 16 << 20;
+
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// A file to read: where it is and what its text is called.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Named<'a> {
+    pub(super) file: &'a Path,
+    pub(super) name: &'a str,
+}
+
+/// Shows every line of `input`, decompressed if it begins like gzip, and says how many there were.
+pub(super) fn each_line(
+    input: impl Read,
+    named: Named<'_>,
+    visit: &mut Visit<'_>,
+) -> Result<u64, DataError> {
+    each_line_within(input, named, LONGEST_LINE, visit)
+}
+
+fn each_line_within(
+    mut input: impl Read,
+    named: Named<'_>,
+    longest: usize,
+    visit: &mut Visit<'_>,
+) -> Result<u64, DataError> {
+    let head = head(&mut input).map_err(DataError::read(named.file))?;
+    let gzip = head == GZIP;
+    let whole = BufReader::with_capacity(1 << 16, Cursor::new(head).chain(input));
+    if gzip {
+        let whole = BufReader::with_capacity(1 << 16, MultiGzDecoder::new(whole));
+        each_plain_line(whole, named, longest, visit)
+    } else {
+        each_plain_line(whole, named, longest, visit)
+    }
+}
+
+/// The first two bytes, or fewer if there are no more.
+fn head(input: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut head = Vec::with_capacity(GZIP.len());
+    input.take(GZIP.len() as u64).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+fn each_plain_line(
+    mut input: impl BufRead,
+    named: Named<'_>,
+    longest: usize,
+    visit: &mut Visit<'_>,
+) -> Result<u64, DataError> {
+    let mut place = Place { file: named.file.to_owned(), line: 0 };
+    let mut bytes = Vec::new();
+    let mut shown = 0;
+    loop {
+        place.line += 1;
+        bytes.clear();
+        // Room for the longest line and its end, and one byte more to notice a longer one.
+        let mut bounded = input.by_ref().take(longest as u64 + 2);
+        let read = bounded
+            .read_until(b'\n', &mut bytes)
+            .map_err(|source| DataError::ReadLine { place: place.clone(), source })?;
+        if read == 0 {
+            return Ok(shown);
+        }
+        let text = text(&bytes, place.line == 1, longest)
+            .map_err(|problem| DataError::line(&place, problem))?;
+        if !text.trim().is_empty() {
+            shown += 1;
+            visit(Line { text, name: named.name, place: &place, tokenised: false })?;
+        }
+    }
+}
+
+/// The line as text, without its end.
+fn text(bytes: &[u8], first: bool, longest: usize) -> Result<&str, LineProblem> {
+    let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    // A long line without an end is most likely binary, and then that is what is wrong with it.
+    if bytes.contains(&0) {
+        return Err(LineProblem::Binary);
+    }
+    if bytes.len() > longest {
+        return Err(LineProblem::TooLong { longest });
+    }
+    let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+    let bytes = if first { bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes) } else { bytes };
+    std::str::from_utf8(bytes)
+        .map_err(|error| LineProblem::InvalidUtf8 { byte: error.valid_up_to() + 1 })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use flate2::{Compression, write::GzEncoder};
+    use proptest::prelude::*;
+    use std::io::Write;
+
+    const LIMIT: usize = 1000;
+
+    fn lines(input: impl Read) -> Result<Vec<(u64, String)>, DataError> {
+        let mut all = Vec::new();
+        let named = Named { file: Path::new("some.txt"), name: "some.txt" };
+        let shown = each_line_within(input, named, LIMIT, &mut |line| {
+            all.push((line.place.line, line.text.to_owned()));
+            Ok(())
+        })?;
+        assert_eq!(shown, all.len() as u64);
+        Ok(all)
+    }
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn message(input: impl Read) -> String {
+        lines(input).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn line_ends_blank_lines_and_a_byte_order_mark_are_no_text() {
+        let text = "\u{feff}one\r\n\n  \t\ntwo words\nlast";
+        let expected = [(1, "one".into()), (4, "two words".into()), (5, "last".into())];
+        assert_eq!(lines(text.as_bytes()).unwrap(), expected);
+        assert_eq!(lines(&b""[..]).unwrap(), []);
+        assert_eq!(lines(&b"x"[..]).unwrap(), [(1, "x".into())]);
+    }
+
+    #[test]
+    fn gzip_is_known_by_its_first_bytes_and_may_have_several_members() {
+        let both = [gzip(b"one\ntw"), gzip(b"o\n")].concat();
+        assert_eq!(lines(&both[..]).unwrap(), [(1, "one".into()), (2, "two".into())]);
+        let cut = gzip("line\n".repeat(5000).as_bytes());
+        let error = message(&cut[..cut.len() - 10]);
+        assert!(error.starts_with("cannot read on at `some.txt` line "), "{error}");
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_refused_early() {
+        // A reader without an end: only a bound makes this return.
+        let endless = b"one\n".chain(io::repeat(b'a'));
+        assert!(
+            message(endless).starts_with("`some.txt` line 2: the line is longer than 1000 bytes")
+        );
+        assert!(message(io::repeat(0)).contains("line 1: the line holds a zero byte"));
+        let packed = gzip(&vec![b'a'; 10_000_000]);
+        assert!(message(&packed[..]).contains("longer than 1000 bytes"));
+    }
+
+    #[test]
+    fn the_longest_line_is_read_whole_and_one_more_byte_is_too_much() {
+        let fits = format!("{}\nx", "a".repeat(LIMIT));
+        assert_eq!(lines(fits.as_bytes()).unwrap().len(), 2);
+        let exceeds = format!("{}\nx", "a".repeat(LIMIT + 1));
+        assert!(lines(exceeds.as_bytes()).is_err());
+    }
+
+    #[test]
+    fn what_is_no_text_is_named_with_its_line() {
+        let error = message(&b"good\nbad \xff byte\n"[..]);
+        assert!(
+            error.starts_with("`some.txt` line 2: byte 5 of the line is not valid UTF-8"),
+            "{error}"
+        );
+        assert!(message(&b"\x7fELF\0\0"[..]).contains("line 1: the line holds a zero byte"));
+        let utf16 = b"\xff\xfeo\0n\0";
+        assert!(message(&utf16[..]).contains("UTF-16 has to be converted"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_give_lines_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = lines(&bytes[..]);
+        }
+
+        #[test]
+        fn all_lines_come_through(wanted in proptest::collection::vec("[a-zé ]{0,8}x", 0..20)) {
+            let text = wanted.join("\n");
+            let found: Vec<_> = lines(text.as_bytes()).unwrap().into_iter().map(|(_, line)| line).collect();
+            prop_assert_eq!(&found, &wanted);
+            let packed: Vec<_> = lines(&gzip(text.as_bytes())[..]).unwrap().into_iter().map(|(_, line)| line).collect();
+            prop_assert_eq!(packed, wanted);
+        }
+    }
+}

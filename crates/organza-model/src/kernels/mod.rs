@@ -1,0 +1,197 @@
+//! Arithmetic on rows, in vectors as wide as the processor has them.
+//!
+//! The instruction set is chosen at run time. Every function gives the same bits on every processor:
+//! sums are kept in a fixed number of lanes and folded in a fixed order, no multiplication is fused
+//! with an addition, and exponentials are computed here instead of by the system's library.
+
+pub(crate) mod logistic;
+pub(crate) mod rows;
+
+use logistic::LANES;
+use pulp::{Arch, Simd, WithSimd};
+
+/// The inner product of two rows of the same length (of the shorter one's length otherwise).
+pub fn dot(left: &[f32], right: &[f32]) -> f32 {
+    Arch::new().dispatch(Dot { left, right })
+}
+
+/// Adds `scale` times `source` to `target`, as far as both reach.
+pub fn add_scaled(target: &mut [f32], scale: f32, source: &[f32]) {
+    Arch::new().dispatch(AddScaled { target, scale, source });
+}
+
+/// Replaces each value z by sigmoid(z) = 1 / (1 + exp(-z)), to a few units in the last place.
+///
+/// Below -80 the result is zero: products with it would be denormal, and slow.
+pub fn sigmoid(values: &mut [f32]) {
+    Arch::new().dispatch(Each { values, log: false });
+}
+
+/// Replaces each value z by ln sigmoid(z) = -ln(1 + exp(-z)), without overflow or cancellation.
+pub fn log_sigmoid(values: &mut [f32]) {
+    Arch::new().dispatch(Each { values, log: true });
+}
+
+struct Dot<'a> {
+    left: &'a [f32],
+    right: &'a [f32],
+}
+
+impl WithSimd for Dot<'_> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f32 {
+        rows::dot(simd, self.left, self.right)
+    }
+}
+
+struct AddScaled<'a> {
+    target: &'a mut [f32],
+    scale: f32,
+    source: &'a [f32],
+}
+
+impl WithSimd for AddScaled<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        rows::add_scaled(simd, self.target, self.scale, self.source);
+    }
+}
+
+struct Each<'a> {
+    values: &'a mut [f32],
+    log: bool,
+}
+
+impl Each<'_> {
+    #[inline(always)]
+    fn block(block: &mut [f32; LANES], log: bool) {
+        if log {
+            for value in block.iter_mut() {
+                *value = -*value;
+            }
+            let (softplus, _) = logistic::softplus_and_sigmoid(block);
+            for (value, softplus) in block.iter_mut().zip(softplus) {
+                *value = -softplus;
+            }
+        } else {
+            let (_, sigmoid) = logistic::softplus_and_sigmoid(block);
+            *block = sigmoid;
+        }
+    }
+}
+
+impl WithSimd for Each<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let (blocks, rest) = self.values.as_chunks_mut::<LANES>();
+        for block in blocks {
+            Self::block(block, self.log);
+        }
+        if !rest.is_empty() {
+            let mut block = [0.0; LANES];
+            block[..rest.len()].copy_from_slice(rest);
+            Self::block(&mut block, self.log);
+            rest.copy_from_slice(&block[..rest.len()]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn dot_and_add_scaled_agree_with_double_precision(
+            pairs in prop::collection::vec((-10.0f32..10.0, -10.0f32..10.0), 0..200),
+            scale in -3.0f32..3.0,
+        ) {
+            let (left, right): (Vec<f32>, Vec<f32>) = pairs.into_iter().unzip();
+            let products = left.iter().zip(&right).map(|(a, b)| f64::from(*a) * f64::from(*b));
+            let (sum, size) = products.fold((0.0, 0.0), |(sum, size), product| {
+                (sum + product, size + f64::abs(product))
+            });
+            prop_assert!((f64::from(dot(&left, &right)) - sum).abs() <= 1e-6 * size);
+
+            let mut target = left.clone();
+            add_scaled(&mut target, scale, &right);
+            for ((target, left), right) in target.iter().zip(&left).zip(&right) {
+                prop_assert_eq!(*target, left + scale * right);
+            }
+        }
+
+        #[test]
+        fn sigmoid_and_its_logarithm_agree_with_double_precision(
+            values in prop::collection::vec(-79.0f32..79.0, 0..50),
+        ) {
+            let (mut plain, mut logarithm) = (values.clone(), values.clone());
+            sigmoid(&mut plain);
+            log_sigmoid(&mut logarithm);
+            for ((value, plain), logarithm) in values.iter().zip(plain).zip(logarithm) {
+                let tail = f64::exp(-f64::from(*value).abs());
+                let exact = if *value < 0.0 { tail / (1.0 + tail) } else { 1.0 / (1.0 + tail) };
+                prop_assert!((f64::from(plain) / exact - 1.0).abs() < 1e-6, "{value}: {plain}");
+                let exact = f64::from(*value).min(0.0) - tail.ln_1p();
+                prop_assert!((f64::from(logarithm) / exact - 1.0).abs() < 1e-6, "{value}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_ends_of_the_line_are_quiet() {
+        let ends = [f32::NEG_INFINITY, -1e30, -81.0, 0.0, 81.0, 1e30, f32::INFINITY];
+        let (mut plain, mut logarithm) = (ends, ends);
+        sigmoid(&mut plain);
+        log_sigmoid(&mut logarithm);
+        assert_eq!(plain, [0.0, 0.0, 0.0, 0.5, 1.0, 1.0, 1.0]);
+        assert_eq!(logarithm[..3], [f32::NEG_INFINITY, -1e30, -81.0]);
+        assert_eq!(logarithm[4..], [0.0, 0.0, 0.0]);
+        let mut nothing = [f32::NAN; 2];
+        sigmoid(&mut nothing[..1]);
+        log_sigmoid(&mut nothing[1..]);
+        assert!(nothing.iter().all(|value| value.is_nan()), "a NaN is not hidden");
+    }
+
+    /// The order of additions that the rows promise, without a vector in it.
+    fn plain_dot(left: &[f32], right: &[f32]) -> f32 {
+        let mut sums = [0.0_f32; 32];
+        for (place, (left, right)) in left.iter().zip(right).enumerate() {
+            sums[place % 32] += left * right;
+        }
+        for half in [16, 8, 4, 2, 1] {
+            for lane in 0..half {
+                sums[lane] += sums[lane + half];
+            }
+        }
+        sums[0]
+    }
+
+    #[test]
+    fn every_processor_gives_the_same_bits() {
+        let left: Vec<f32> = (0..103).map(|place| (place as f32 * 0.37).sin()).collect();
+        let right: Vec<f32> = (0..103).map(|place| (place as f32 * 0.73).cos()).collect();
+        for length in 0..left.len() {
+            let (left, right) = (&left[..length], &right[..length]);
+            let plain = plain_dot(left, right).to_bits();
+            assert_eq!(dot(left, right).to_bits(), plain, "the widest vectors, {length}");
+            assert_eq!(rows::dot(pulp::Scalar, left, right).to_bits(), plain, "none, {length}");
+            #[cfg(target_arch = "x86_64")]
+            if let Some(simd) = pulp::x86::V3::try_new() {
+                let narrow = Simd::vectorize(simd, Dot { left, right });
+                assert_eq!(narrow.to_bits(), plain, "AVX2, {length}");
+            }
+        }
+        let mut wide = left.clone();
+        sigmoid(&mut wide);
+        for (block, wide) in left.as_chunks::<LANES>().0.iter().zip(wide.as_chunks::<LANES>().0) {
+            assert_eq!(logistic::softplus_and_sigmoid(block).1, *wide);
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Models made of embedding tables, and what is done with them afterwards.
+//!
+//! A model says which tables it has, what the loss of one sample is and how the gradient of that
+//! loss looks, as a few rows. It knows nothing of privacy: gradients go to a [`RowSink`], and whoever
+//! gives the sink clips them, adds noise and moves the parameters.
+//!
+//! ```text
+//! parameters, Sample ─▶ WordVectors::gradient ─▶ RowSink          (training)
+//! parameters ─▶ SavedModel, Vectors ─▶ files ─▶ nearest, analogy, similarity   (use)
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod atomic;
+pub mod kernels;
+pub mod vectors;
+
+mod word_vectors;
+
+pub use word_vectors::{
+    ExpectedLoss, Held, Layout, ModelError, RowSink, Sample, Scratch, WordVectors, frequency_bias,
+};

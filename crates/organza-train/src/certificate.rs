@@ -1,0 +1,79 @@
+//! The certificate: what is promised, for whom, and what it was spent on.
+
+use crate::settings::{Method, Settings};
+use organza_ledger::{Event, Ledger, Neighbouring, PublicFact, Unit};
+use serde::Serialize;
+
+/// What a run promises.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Certificate {
+    /// The version of the format.
+    pub version: u64,
+    /// The method.
+    pub method: Method,
+    /// Whether there is a guarantee at all.
+    pub private: bool,
+    /// The bound on the privacy loss; none without privacy.
+    pub epsilon: Option<f64>,
+    /// The probability of exceeding it.
+    pub delta: Option<f64>,
+    /// The relation that the guarantee speaks about.
+    pub neighbouring: Neighbouring,
+    /// What is protected as one.
+    pub unit: Unit,
+    /// The accountant that priced it.
+    pub accountant: &'static str,
+    /// The number of steps.
+    pub steps: u64,
+    /// What was released.
+    pub events: Vec<Event>,
+    /// What was declared public, and hence is used without a charge.
+    pub public: Vec<PublicFact>,
+    /// What the guarantee takes for granted.
+    pub conditions: Vec<String>,
+    /// What comes from the data without a charge, in the files of the run.
+    pub not_private: Vec<String>,
+}
+
+impl Certificate {
+    pub(crate) fn new(
+        settings: &Settings,
+        ledger: Option<&Ledger>,
+        spent: Option<f64>,
+        steps: u64,
+    ) -> Self {
+        let private = settings.method != Method::None && settings.seed.is_none();
+        let mut conditions = Vec::new();
+        match settings.method {
+            Method::None => {
+                conditions.push("no privacy was asked for: there is no guarantee".into())
+            }
+            _ => conditions.push("noise idealised as real Gaussian, rounded to a grid".into()),
+        }
+        if let Some(seed) = settings.seed {
+            conditions.push(format!(
+                "not private: the randomness came from seed {seed}, which whoever knows it can repeat"
+            ));
+        }
+        if settings.method != Method::None {
+            conditions.push("nobody but the owner sees the private part of the run folder".into());
+        }
+        let not_private =
+            ["metrics.jsonl: train, validation, test", "report.html: curve", "timings"];
+        Self {
+            version: 1,
+            method: settings.method,
+            private,
+            epsilon: spent,
+            delta: spent.map(|_| settings.privacy.delta),
+            neighbouring: settings.privacy.neighbouring,
+            unit: settings.privacy.unit,
+            accountant: "pld",
+            steps,
+            events: ledger.map(Ledger::events).unwrap_or_default(),
+            public: ledger.map(|ledger| ledger.header().public.clone()).unwrap_or_default(),
+            conditions,
+            not_private: not_private.map(str::to_owned).to_vec(),
+        }
+    }
+}

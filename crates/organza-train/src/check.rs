@@ -1,0 +1,146 @@
+//! Settings that make sense, before anything is read or written.
+
+use crate::optimizer::OptimizerSettings;
+use crate::settings::{Method, SETTINGS_VERSION, Settings, SplitSettings};
+use thiserror::Error;
+
+/// A setting that makes no sense.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{setting} is {value}, but must be {expected}")]
+pub struct SettingError {
+    /// The flag that changes it, or its name in `settings.json`.
+    pub setting: &'static str,
+    /// What it is.
+    pub value: String,
+    /// What it must be.
+    pub expected: &'static str,
+}
+
+const POSITIVE: &str = "above 0 and finite";
+const AT_LEAST_ONE: &str = "at least 1";
+const BETWEEN: &str = "above 0 and below 1";
+
+impl Settings {
+    /// Checks everything that can be checked without the data.
+    ///
+    /// # Errors
+    /// Names the first setting that makes no sense.
+    pub fn check(&self) -> Result<(), SettingError> {
+        let Self { data, model, selection, privacy, training, .. } = self;
+        same("version", self.version, SETTINGS_VERSION)?;
+        if let SplitSettings::Units { validation, test } = data.split {
+            let fits = validation >= 0.0 && test >= 0.0 && validation + test < 1.0;
+            let shares = format!("{validation} and {test}");
+            require("data.split", shares, fits, "two shares of 0 or more, together below 1")?;
+        }
+        optional("--vocabulary-size", data.vocabulary_size, |size| *size >= 2, "at least 2")?;
+        optional("--minimum-count", data.minimum_count, |count| *count >= 1, AT_LEAST_ONE)?;
+        at_least_one("--dimensions", model.dimensions as u64)?;
+        at_least_one("--window", u64::from(model.window))?;
+        at_least_one("--negatives", u64::from(model.negatives))?;
+        let is_deviation = |deviation: &f32| *deviation >= 0.0 && deviation.is_finite();
+        let expected = "0 or more and finite";
+        optional("--initial-deviation", model.initial_deviation, is_deviation, expected)?;
+
+        optional("--draws", selection.draws, |draws| *draws >= 1, AT_LEAST_ONE)?;
+        let is_share = selection.gamma > 0.0 && selection.gamma <= 1.0;
+        require("--gamma", selection.gamma, is_share, "above 0 and at most 1")?;
+        optional("--selection-epsilon", selection.epsilon, is_positive, POSITIVE)?;
+        require("--share", selection.share, is_between(selection.share), BETWEEN)?;
+        positive("--score-cap", selection.cap)?;
+        require("--threshold", selection.threshold, selection.threshold.is_finite(), "finite")?;
+
+        at_least_one("--per-unit", privacy.per_unit)?;
+        optional("--epsilon", privacy.epsilon, is_positive, POSITIVE)?;
+        require("--delta", privacy.delta, is_between(privacy.delta), BETWEEN)?;
+        optional("--noise-multiplier", privacy.noise_multiplier, is_positive, POSITIVE)?;
+        optional("--units", privacy.units, |units| *units >= 1, AT_LEAST_ONE)?;
+        if self.method != Method::None {
+            let said = privacy.epsilon.is_some() || privacy.noise_multiplier.is_some();
+            require("--epsilon", "not given", said, "given, or --noise-multiplier in its place")?;
+        }
+
+        positive("--batch", training.batch)?;
+        positive("--epochs", training.epochs)?;
+        optional("--steps", training.steps, |steps| *steps >= 1, AT_LEAST_ONE)?;
+        positive("--clip", training.clip)?;
+        optional("--second-clip", training.second_clip, is_positive, POSITIVE)?;
+        let (OptimizerSettings::Sgd { learning_rate }
+        | OptimizerSettings::Adam { learning_rate, .. }) = training.optimizer;
+        positive("--learning-rate", f64::from(learning_rate))
+    }
+}
+
+fn is_positive(value: &f64) -> bool {
+    *value > 0.0 && value.is_finite()
+}
+
+fn is_between(value: f64) -> bool {
+    value > 0.0 && value < 1.0
+}
+
+fn same(setting: &'static str, value: u64, expected: u64) -> Result<(), SettingError> {
+    debug_assert_eq!(expected, 1, "the message names the only version there is");
+    require(setting, value, value == expected, "1")
+}
+
+fn positive(setting: &'static str, value: f64) -> Result<(), SettingError> {
+    require(setting, value, is_positive(&value), POSITIVE)
+}
+
+fn at_least_one(setting: &'static str, value: u64) -> Result<(), SettingError> {
+    require(setting, value, value >= 1, AT_LEAST_ONE)
+}
+
+fn optional<T: ToString>(
+    setting: &'static str,
+    value: Option<T>,
+    fits: impl Fn(&T) -> bool,
+    expected: &'static str,
+) -> Result<(), SettingError> {
+    value.map_or(Ok(()), |value| require(setting, value.to_string(), fits(&value), expected))
+}
+
+fn require(
+    setting: &'static str,
+    value: impl ToString,
+    fits: bool,
+    expected: &'static str,
+) -> Result<(), SettingError> {
+    let value = value.to_string();
+    if fits { Ok(()) } else { Err(SettingError { setting, value, expected }) }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn the_presets_make_sense() {
+        for settings in [Settings::standard(), Settings::paper(), Settings::brown_1k()] {
+            settings.check().unwrap();
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_named() {
+        let named = |change: fn(&mut Settings)| {
+            let mut settings = Settings::standard();
+            change(&mut settings);
+            settings.check().unwrap_err().setting
+        };
+        assert_eq!(named(|it| it.privacy.epsilon = Some(0.0)), "--epsilon");
+        assert_eq!(named(|it| it.privacy.epsilon = Some(f64::NAN)), "--epsilon");
+        assert_eq!(named(|it| it.privacy.epsilon = None), "--epsilon");
+        assert_eq!(named(|it| it.privacy.delta = 1.0), "--delta");
+        assert_eq!(named(|it| it.privacy.delta = 0.0), "--delta");
+        assert_eq!(named(|it| it.privacy.noise_multiplier = Some(-1.0)), "--noise-multiplier");
+        assert_eq!(named(|it| it.training.batch = 0.0), "--batch");
+        assert_eq!(named(|it| it.training.clip = f64::INFINITY), "--clip");
+        assert_eq!(named(|it| it.training.steps = Some(0)), "--steps");
+        assert_eq!(named(|it| it.selection.gamma = 1.5), "--gamma");
+        assert_eq!(named(|it| it.model.window = 0), "--window");
+        assert_eq!(named(|it| it.version = 2), "version");
+    }
+}

@@ -1,0 +1,36 @@
+//! Private training: joins data, model, mechanisms and account.
+//!
+//! [`Session`] is a run from its first file to its last; `step.rs` shows one private step, from the
+//! batch to the parameters, as the paper's Algorithm 3 has it.
+#![forbid(unsafe_code)]
+
+mod average;
+mod calibration;
+mod certificate;
+mod check;
+mod checkpoint;
+mod export;
+mod folder;
+pub mod metrics;
+mod optimizer;
+mod planned;
+mod prepare;
+mod run;
+mod session;
+pub mod settings;
+mod step;
+mod task;
+mod words;
+
+pub use average::Average;
+pub use calibration::CalibrationError;
+pub use certificate::Certificate;
+pub use check::SettingError;
+pub use checkpoint::{Best, Checkpoint, CheckpointError};
+pub use folder::{FolderError, RunFolder};
+pub use optimizer::{Optimizer, OptimizerSettings};
+pub use prepare::{PrepareError, Prepared, initial, prepare};
+pub use run::{Observer, Outcome, Purse, RunError, RunPlan, StepMethod, run};
+pub use session::{Ended, Finished, Session, SessionError};
+pub use task::{Losses, Rows, Task};
+pub use words::WordTask;

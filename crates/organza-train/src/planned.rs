@@ -1,0 +1,101 @@
+//! What a session will do, known before its first file is written.
+
+use crate::calibration::Known;
+use crate::prepare::{PrepareError, Prepared};
+use crate::run::{RunPlan, StepMethod};
+use crate::session::SessionError;
+use crate::settings::{Method, Settings};
+use crate::task::Task;
+use organza_ledger::{Budget, Event};
+use organza_mechanism::{NoisyCount, PlanError, RandomSource};
+
+/// The purpose under which the number of units is charged and drawn.
+pub(crate) const UNITS: &str = "units";
+/// The share of the budget for releasing the number of units.
+const COUNT_SHARE: f64 = 0.01;
+/// What releasing the number of units costs where there is no budget.
+const COUNT_EPSILON: f64 = 0.01;
+
+/// The plan of a run, what pays for it, and how the number of units is released.
+pub(crate) struct Planned {
+    pub(crate) run: RunPlan,
+    /// None without privacy.
+    pub(crate) budget: Option<Budget>,
+    /// None if the number of units is public.
+    pub(crate) count: Option<NoisyCount>,
+}
+
+impl Planned {
+    /// Calibrates. The same settings, data and key give the same plan.
+    ///
+    /// # Privacy
+    /// The plan may depend on the noisy number of units. It stays in memory until that number is
+    /// charged, which is before the first step.
+    pub(crate) fn new(
+        settings: &Settings,
+        prepared: &Prepared,
+        source: &RandomSource,
+    ) -> Result<Self, SessionError> {
+        check_batch(settings, prepared)?;
+        let task = &prepared.task;
+        let count = count(settings)?;
+        let before: Vec<Event> = count.iter().map(NoisyCount::event).collect();
+        let units = match (&count, settings.privacy.units) {
+            (_, Some(declared)) => declared,
+            (Some(count), None) => count.release(task.units(), &source.named(UNITS)),
+            (None, None) => task.units(),
+        };
+        let known = Known { settings, tables: task.tables(), units, before };
+        let steps = known.steps();
+        let (method, budget) = if settings.method == Method::None {
+            let expected_batch = settings.training.batch;
+            (StepMethod::NotPrivate { rate: known.rate(), expected_batch }, None)
+        } else {
+            (StepMethod::Private(known.plan()?), Some(budget(settings)?))
+        };
+        let training = &settings.training;
+        let every = |times: u64| steps.div_ceil(times.max(1)).max(1);
+        let run = RunPlan {
+            method,
+            steps,
+            optimizer: training.optimizer,
+            average: training.average,
+            evaluate_every: every(training.evaluations),
+            checkpoint_every: every(training.checkpoints),
+        };
+        Ok(Self { run, budget, count })
+    }
+}
+
+fn check_batch(settings: &Settings, prepared: &Prepared) -> Result<(), PrepareError> {
+    let batch = settings.training.batch;
+    let units = settings.privacy.units.unwrap_or(prepared.task.units()) as f64;
+    if batch > 0.0 && batch <= units {
+        return Ok(());
+    }
+    Err(PrepareError::Settings(format!(
+        "--batch {batch} does not fit: it must be positive and no larger than the number of training \
+         units, {units}"
+    )))
+}
+
+/// How the number of units is released; not at all if it is public.
+fn count(settings: &Settings) -> Result<Option<NoisyCount>, PlanError> {
+    let privacy = &settings.privacy;
+    let public = privacy.units.is_some()
+        || settings.method == Method::None
+        || NoisyCount::is_public(privacy.neighbouring);
+    if public {
+        return Ok(None);
+    }
+    let epsilon = privacy.epsilon.map_or(COUNT_EPSILON, |epsilon| COUNT_SHARE * epsilon);
+    NoisyCount::new(epsilon).map(Some)
+}
+
+/// The budget that was given. Where only noise was given there is none to keep to: the run may spend
+/// what that noise costs, and the certificate says what it came to.
+fn budget(settings: &Settings) -> Result<Budget, SessionError> {
+    let privacy = &settings.privacy;
+    let epsilon = privacy.epsilon.unwrap_or(f64::MAX);
+    Ok(Budget::new(epsilon, privacy.delta, privacy.neighbouring)?)
+}

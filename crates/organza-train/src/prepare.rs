@@ -1,0 +1,149 @@
+//! From settings to a task: text is read, cut into words and parted.
+
+use crate::settings::{Settings, SplitSettings};
+use crate::words::WordTask;
+use organza_data::source::open;
+use organza_data::split::{Shares, Sizes, by_unit, in_order, shuffled};
+use organza_data::{
+    DEFAULT_LINES, DataError, DeclaredPublic, FromFile, Layout, Negatives, NegativesError,
+    Objective, Samples, StopWords, Synthetic, TextSource, TokenisedText, Tokeniser, Vocabulary,
+    VocabularyRelease, VocabularySource, Words,
+};
+use organza_ledger::{PublicFact, Unit};
+use organza_mechanism::{Purpose, RandomSource};
+use organza_model::{ModelError, WordVectors};
+use thiserror::Error;
+
+/// The seed of the built-in corpus and of splits, which are no secrets.
+const PUBLIC_SEED: u64 = 20_210_301;
+
+/// What text, words and model came to.
+#[derive(Debug)]
+pub struct Prepared {
+    /// What is trained.
+    pub task: WordTask,
+    /// The words.
+    pub vocabulary: Vocabulary,
+    /// What was taken for public.
+    pub facts: Vec<PublicFact>,
+}
+
+/// Why there is nothing to train.
+#[derive(Debug, Error)]
+pub enum PrepareError {
+    /// The text cannot be used.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// The model cannot be made.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// There are no negatives.
+    #[error(transparent)]
+    Negatives(#[from] NegativesError),
+    /// It is not said where the words come from.
+    #[error(
+        "the words of a private text are private too: give a public list by --vocabulary-file, or \
+         say that the words of this text are public by --vocabulary declared-public"
+    )]
+    NoVocabulary,
+    /// Nothing is left to train on.
+    #[error("no unit is left to train on: the text is too short for its split")]
+    NoUnits,
+    /// The two do not go together.
+    #[error("{0}")]
+    Settings(String),
+}
+
+/// Reads and prepares all that training needs.
+///
+/// # Errors
+/// What is wrong with the text or the settings, and what to do.
+pub fn prepare(settings: &Settings) -> Result<Prepared, PrepareError> {
+    let data = &settings.data;
+    let unit = settings.privacy.unit;
+    let (source, built_in): (Box<dyn TextSource>, bool) = match &data.path {
+        Some(path) => (open(path)?, false),
+        None => (Box::new(Synthetic::new(PUBLIC_SEED, DEFAULT_LINES)), true),
+    };
+    let tokeniser = Tokeniser {
+        words: if data.ascii { Words::Ascii } else { Words::Unicode },
+        lower_case: !data.keep_case,
+        stop_words: if data.drop_stop_words { StopWords::English } else { StopWords::Keep },
+    };
+    let layout = if unit == Unit::User { Layout::Users } else { Layout::Lines };
+    let text = TokenisedText::read(source.as_ref(), &tokeniser, layout)?;
+    let VocabularyRelease { vocabulary, fact } = words_of(settings, built_in, &text)?;
+    let mut facts = vec![fact];
+
+    let whole_texts = matches!(data.split, SplitSettings::WholeTexts);
+    let corpus = text.into_corpus(&vocabulary);
+    let corpus = if whole_texts { corpus.ordered_by_name_hash() } else { corpus };
+    let objective =
+        if settings.model.cbow { Objective::ContinuousBag } else { Objective::SkipGram };
+    let samples = Samples::new(corpus, objective, settings.model.window)?;
+    if !matches!(data.split, SplitSettings::Units { .. }) {
+        if unit != Unit::Pair {
+            let wanted = "the paper's split is of single pairs: use --unit pair with this preset";
+            return Err(PrepareError::Settings(wanted.to_owned()));
+        }
+        let value = "the guarantee is for the training pairs, after the split".to_owned();
+        facts.push(PublicFact { name: "split".to_owned(), value });
+    }
+    let split = match data.split {
+        SplitSettings::Units { validation, test } => {
+            by_unit(&samples, unit, Shares { validation, test }, PUBLIC_SEED)?
+        }
+        SplitSettings::WholeTexts => in_order(&samples, Sizes::PAPER)?,
+        SplitSettings::PaperShuffled => {
+            let source = RandomSource::from_seed(PUBLIC_SEED);
+            shuffled(&samples, Sizes::PAPER, &mut source.substream(Purpose::Data, 0, 0))?
+        }
+    };
+    if split.train.is_empty() {
+        return Err(PrepareError::NoUnits);
+    }
+    let layout = if settings.model.tied {
+        organza_model::Layout::Tied
+    } else {
+        organza_model::Layout::TwoTables
+    };
+    let words = vocabulary.len();
+    let model = WordVectors::new(layout, words as u64, settings.model.dimensions)?;
+    let negatives = Negatives::uniform(words)?;
+    let per_unit = settings.privacy.per_unit;
+    let task = WordTask::new(samples, split, model, negatives, settings.model.negatives, per_unit);
+    Ok(Prepared { task, vocabulary, facts })
+}
+
+fn words_of(
+    settings: &Settings,
+    built_in: bool,
+    text: &TokenisedText,
+) -> Result<VocabularyRelease, PrepareError> {
+    let data = &settings.data;
+    if let Some(path) = &data.vocabulary_file {
+        return Ok(FromFile::new(path).vocabulary(text)?);
+    }
+    let counted = DeclaredPublic { size: data.vocabulary_size, minimum_count: data.minimum_count };
+    let mut release = match (built_in, data.vocabulary_declared_public) {
+        (false, false) => return Err(PrepareError::NoVocabulary),
+        _ => counted.vocabulary(text)?,
+    };
+    if built_in {
+        release.fact.value = "the words of the built-in corpus, which is synthetic".to_owned();
+    }
+    Ok(release)
+}
+
+/// The first parameters: independent of the data.
+pub fn initial(settings: &Settings, model: &WordVectors, source: &RandomSource) -> Vec<f32> {
+    let mut random = source.substream(Purpose::Initialisation, 0, 0);
+    match settings.model.initial_deviation {
+        Some(deviation) => model.initial_normal(deviation, |values| {
+            organza_mechanism::sample::fill_normal_f32(values, &mut random);
+        }),
+        None => model.initial_uniform(|values| {
+            values.fill_with(|| organza_mechanism::sample::unit(&mut random) as f32);
+        }),
+    }
+}

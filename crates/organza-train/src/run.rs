@@ -1,0 +1,253 @@
+//! The loop of a run: charge a block, make its steps, save, and go on.
+
+use crate::average::Average;
+use crate::checkpoint::{Best, Checkpoint, CheckpointError};
+use crate::folder::{FolderError, RunFolder};
+use crate::metrics::{Metrics, Point};
+use crate::optimizer::{Optimizer, OptimizerSettings};
+use crate::step::{plain_step, private_step};
+use crate::task::{Losses, Task};
+use organza_ledger::{Account, Budget, BudgetError, Charged, Ledger};
+use organza_mechanism::{Plan, PoissonSampler, RandomSource};
+use std::ops::Range;
+use std::time::Instant;
+use thiserror::Error;
+
+/// The purpose under which steps are charged.
+const TRAINING: &str = "training";
+const CHECKPOINT: &str = "checkpoint.safetensors";
+
+/// What a run does, after all settings were checked and calibrated.
+#[derive(Clone, Debug)]
+pub struct RunPlan {
+    /// How steps are made.
+    pub method: StepMethod,
+    /// The number of steps.
+    pub steps: u64,
+    /// How parameters move.
+    pub optimizer: OptimizerSettings,
+    /// Whether the result is the average over the second half of the run.
+    pub average: bool,
+    /// Losses are computed after each of so many steps (and at both ends).
+    pub evaluate_every: u64,
+    /// A charge is made and a checkpoint is written for each of so many steps.
+    pub checkpoint_every: u64,
+}
+
+/// How steps are made.
+#[derive(Clone, Debug)]
+pub enum StepMethod {
+    /// Without any privacy: asked for by name, and said on everything that comes of it.
+    NotPrivate {
+        /// The probability with which a unit joins a batch.
+        rate: f64,
+        /// What sums are divided by.
+        expected_batch: f64,
+    },
+    /// By a plan.
+    Private(Plan),
+}
+
+/// What pays for private steps.
+pub struct Purse<'a> {
+    /// Where charges are written.
+    pub ledger: &'a mut Ledger,
+    /// What may be spent.
+    pub budget: &'a Budget,
+    /// What prices it.
+    pub account: &'a dyn Account,
+}
+
+/// Who watches a run.
+pub trait Observer {
+    /// After each step.
+    fn step(&mut self, done: u64, steps: u64);
+
+    /// After each evaluation. *Not private.*
+    fn point(&mut self, point: &Point);
+
+    /// After each new charge: the epsilon of everything that is charged, up to the end of the block
+    /// that begins.
+    fn charged(&mut self, _epsilon: f64) {}
+
+    /// Whether the run shall save and stop.
+    fn interrupted(&self) -> bool;
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// All steps were made: the parameters to keep.
+    Done {
+        /// The parameters, averaged if the plan says so; without privacy those of the evaluation with
+        /// the smallest validation loss, if that is smaller.
+        parameters: Vec<f32>,
+        /// Seconds spent in steps (of this process).
+        seconds: f64,
+    },
+    /// It was interrupted and can go on.
+    Interrupted {
+        /// The steps that were made.
+        steps: u64,
+    },
+}
+
+/// Why a run stopped.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The checkpoint is of no use.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// A charge was refused.
+    #[error(transparent)]
+    Budget(#[from] BudgetError),
+    /// A step was not charged; it was not made.
+    #[error("step {0} is not covered by a charge on the ledger")]
+    NotPaid(u64),
+    /// A private run has nothing to pay with.
+    #[error("private steps need a ledger and a budget")]
+    NoPurse,
+}
+
+/// Trains from the last checkpoint in `folder`, or from `initial`, to the end.
+///
+/// # Privacy
+/// A block of steps is charged, and its charge synced to the disk, before its first step. A run that
+/// goes on makes the steps since its checkpoint again with the same key: the same batches, the same
+/// noise, the same values, which is no second release.
+///
+/// Validation losses choose the result of a run without privacy alone: see [`Outcome::Done`].
+///
+/// # Errors
+/// If a charge is refused or a file cannot be written; what was done stays, and can go on.
+pub fn run<T: Task + ?Sized>(
+    task: &T,
+    plan: &RunPlan,
+    folder: &RunFolder,
+    source: &RandomSource,
+    initial: Vec<f32>,
+    mut purse: Option<Purse<'_>>,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, RunError> {
+    let saved = folder.read(&folder.private(CHECKPOINT))?;
+    let mut state = match saved {
+        Some(bytes) => Checkpoint::decode(&bytes, plan.optimizer, initial.len())?,
+        None => Checkpoint {
+            steps: 0,
+            optimizer: Optimizer::new(plan.optimizer, initial.len()),
+            average: Average::new(if plan.average { initial.len() } else { 0 }),
+            parameters: initial,
+            best: None,
+        },
+    };
+    // The last point is of the result, and is written when there is one.
+    let mut metrics = Metrics::open(folder, state.steps.min(plan.steps.saturating_sub(1)))?;
+    if metrics.is_empty() {
+        metrics.add(0, task.evaluate(&state.parameters), observer)?;
+    }
+    let sampler = match &plan.method {
+        StepMethod::Private(private) => Some(private.sampler(TRAINING, task.units(), source)),
+        StepMethod::NotPrivate { .. } => None,
+    };
+    let mut seconds = 0.0;
+    while state.steps < plan.steps {
+        let start = state.steps / plan.checkpoint_every * plan.checkpoint_every;
+        let block = state.steps..plan.steps.min(start + plan.checkpoint_every);
+        let paid = pay(plan, &block, sampler.as_ref(), purse.as_mut())?;
+        if let Some(spent) = paid.as_ref().and_then(Charged::spent) {
+            observer.charged(spent);
+        }
+        for step in block {
+            let begun = Instant::now();
+            let paid = sampler.as_ref().zip(paid.as_ref());
+            make_step(task, plan, source, step, &mut state, paid)?;
+            seconds += begun.elapsed().as_secs_f64();
+            observer.step(state.steps, plan.steps);
+            if state.steps.is_multiple_of(plan.evaluate_every) && state.steps < plan.steps {
+                let losses = task.evaluate(&state.parameters);
+                metrics.add(state.steps, losses, observer)?;
+                keep_best(plan, &mut state, losses);
+            }
+            if observer.interrupted() {
+                break;
+            }
+        }
+        folder.write(&folder.private(CHECKPOINT), &state.encode()?)?;
+        if observer.interrupted() && state.steps < plan.steps {
+            return Ok(Outcome::Interrupted { steps: state.steps });
+        }
+    }
+    let averaged = if plan.average { state.average.mean() } else { None };
+    let mut parameters = averaged.unwrap_or(state.parameters);
+    let mut losses = task.evaluate(&parameters);
+    if let Some(best) = state.best.filter(|best| best.loss < losses.validation) {
+        parameters = best.parameters;
+        losses = task.evaluate(&parameters);
+    }
+    metrics.add(plan.steps, losses, observer)?;
+    Ok(Outcome::Done { parameters, seconds })
+}
+
+/// Remembers the parameters if they do best on validation data so far: early stopping, for runs without
+/// privacy. With privacy the choice among parameters would be a release without a charge.
+fn keep_best(plan: &RunPlan, state: &mut Checkpoint, losses: Losses) {
+    let better = state.best.as_ref().is_none_or(|best| losses.validation < best.loss);
+    if better && matches!(plan.method, StepMethod::NotPrivate { .. }) && !losses.validation.is_nan()
+    {
+        state.best = Some(Best { loss: losses.validation, parameters: state.parameters.clone() });
+    }
+}
+
+/// Charges a block; `None` for a run without privacy.
+fn pay(
+    plan: &RunPlan,
+    block: &Range<u64>,
+    sampler: Option<&PoissonSampler>,
+    purse: Option<&mut Purse<'_>>,
+) -> Result<Option<Charged>, RunError> {
+    let Some(sampler) = sampler else { return Ok(None) };
+    let purse = purse.ok_or(RunError::NoPurse)?;
+    // Always the whole block between two checkpoints, so that going on within one is a copy of it.
+    let start = block.start / plan.checkpoint_every * plan.checkpoint_every;
+    let charge = sampler.charge(start..block.end);
+    Ok(Some(purse.budget.charge(purse.ledger, purse.account, charge)?))
+}
+
+fn make_step<T: Task + ?Sized>(
+    task: &T,
+    plan: &RunPlan,
+    source: &RandomSource,
+    step: u64,
+    state: &mut Checkpoint,
+    paid: Option<(&PoissonSampler, &Charged)>,
+) -> Result<(), RunError> {
+    let Checkpoint { parameters, optimizer, .. } = state;
+    match (&plan.method, paid) {
+        (StepMethod::Private(_), Some((sampler, paid))) => {
+            if !covers(paid, sampler, step) {
+                return Err(RunError::NotPaid(step));
+            }
+            private_step(task, sampler, source, step, parameters, optimizer);
+        }
+        (StepMethod::Private(_), None) => return Err(RunError::NotPaid(step)),
+        (StepMethod::NotPrivate { rate, expected_batch }, _) => {
+            plain_step(task, source, step, *rate, *expected_batch, parameters, optimizer);
+        }
+    }
+    state.steps = step + 1;
+    if plan.average && Average::wants(state.steps, plan.steps) {
+        state.average.add(&state.parameters);
+    }
+    Ok(())
+}
+
+/// Whether `paid` is for this step of this sampler: its event, purpose, relation and key.
+fn covers(paid: &Charged, sampler: &PoissonSampler, step: u64) -> bool {
+    let (made, asked) = (paid.charge(), sampler.charge(step..step + 1));
+    made.range().contains(&step)
+        && (&made.event, &made.purpose, made.key, made.neighbouring)
+            == (&asked.event, &asked.purpose, asked.key, asked.neighbouring)
+}

@@ -1,0 +1,285 @@
+//! A run from its first file to its last: begun, or gone on with after it was stopped.
+
+use crate::calibration::CalibrationError;
+use crate::certificate::Certificate;
+use crate::check::SettingError;
+use crate::folder::{FolderError, RunFolder};
+use crate::metrics::{self, Point};
+use crate::planned::{Planned, UNITS};
+use crate::prepare::{PrepareError, Prepared, initial, prepare};
+use crate::run::{Observer, Outcome, Purse, RunError, run};
+use crate::settings::{Method, Settings};
+use organza_accountant::Accountant;
+use organza_ledger::{
+    Account, AccountError, BudgetError, Charge, Header, Ledger, LedgerError, TornLine,
+};
+use organza_mechanism::random::{Origin, RandomError, StreamKey};
+use organza_mechanism::{PlanError, RandomSource};
+use organza_model::vectors::VectorsError;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use thiserror::Error;
+
+const LEDGER: &str = "ledger.jsonl";
+const SETTINGS: &str = "settings.json";
+const STATE: &str = "state.json";
+const CERTIFICATE: &str = "certificate.json";
+
+/// A run that is under way.
+pub struct Session {
+    settings: Settings,
+    folder: RunFolder,
+    source: RandomSource,
+    prepared: Prepared,
+    planned: Planned,
+    ledger: Option<Ledger>,
+    torn: Option<TornLine>,
+}
+
+/// What a finished run has to show.
+#[derive(Debug)]
+pub struct Finished {
+    /// What is promised, and what was spent on what.
+    pub certificate: Certificate,
+    /// The learning curve. *Not private.*
+    pub curve: Vec<Point>,
+    /// The loss of word frequencies alone on the test samples; no number if there are none.
+    /// *Not private.*
+    pub frequency_loss: f64,
+    /// The steps of the run.
+    pub steps: u64,
+    /// Seconds spent in steps, by this process.
+    pub seconds: f64,
+}
+
+/// How a session ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// All is done and written.
+    Finished(Box<Finished>),
+    /// It was interrupted and can go on.
+    Interrupted {
+        /// The steps that were made.
+        steps: u64,
+    },
+}
+
+/// Why a session cannot begin or go on.
+#[derive(Debug, Error)]
+pub enum SessionError {
+    /// A setting.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// The text or the settings.
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
+    /// The folder or a file.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// Randomness.
+    #[error(transparent)]
+    Random(#[from] RandomError),
+    /// The plan.
+    #[error(transparent)]
+    Calibration(#[from] CalibrationError),
+    /// A setting of the plan.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The ledger.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// The budget.
+    #[error(transparent)]
+    Budget(#[from] BudgetError),
+    /// The account.
+    #[error(transparent)]
+    Account(#[from] AccountError),
+    /// Training.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The model's files.
+    #[error(transparent)]
+    Vectors(#[from] VectorsError),
+    /// What is in the folder is not what it was.
+    #[error("{0}")]
+    Changed(String),
+}
+
+/// What has to stay the same from one process of a run to the next. Private.
+#[derive(Serialize, Deserialize)]
+struct State {
+    version: u64,
+    key: [u8; 32],
+    data: [u8; 32],
+    settings: Settings,
+}
+
+impl Session {
+    /// Begins a run in an empty folder.
+    ///
+    /// # Errors
+    /// If text or settings cannot be used, in which case nothing is written, or the folder cannot.
+    pub fn begin(settings: Settings, path: &Path) -> Result<Self, SessionError> {
+        settings.check()?;
+        RunFolder::check_free(path)?;
+        let prepared = prepare(&settings)?;
+        let source = match settings.seed {
+            Some(seed) => RandomSource::from_seed(seed),
+            None => RandomSource::from_operating_system()?,
+        };
+        let planned = Planned::new(&settings, &prepared, &source)?;
+        let folder = RunFolder::create(path)?;
+        let data = prepared.task.fingerprint();
+        let key = *source.key().expose();
+        let state = State { version: 1, key, data, settings: settings.clone() };
+        folder.write(&folder.private(STATE), json(&state)?.as_bytes())?;
+        let ledger = match settings.method {
+            Method::None => None,
+            _ => Some(Ledger::create(&folder.file(LEDGER), header(&settings, &prepared))?),
+        };
+        // Last: a folder with settings is one that can go on.
+        folder.write(&folder.file(SETTINGS), json(&settings)?.as_bytes())?;
+        Ok(Self { settings, folder, source, prepared, planned, ledger, torn: None })
+    }
+
+    /// Goes on with the run in a folder.
+    ///
+    /// # Errors
+    /// If there is no run, it is finished, or data or settings have changed.
+    pub fn resume(path: &Path) -> Result<Self, SessionError> {
+        let folder = RunFolder::open(path)?;
+        let changed = |what: &str| SessionError::Changed(format!("{}: {what}", path.display()));
+        let bytes = folder.read(&folder.file(SETTINGS))?.unwrap_or_default();
+        let settings: Settings = serde_json::from_slice(&bytes)
+            .map_err(|error| changed(&format!("settings.json cannot be read ({error})")))?;
+        let Some(state) = folder.read(&folder.private(STATE))? else {
+            if !folder.file(CERTIFICATE).exists() {
+                return Err(changed("its private part is gone: nothing can go on from here"));
+            }
+            // It may have been killed while it cleaned up.
+            if folder.private("").exists() {
+                folder.forget_private()?;
+            }
+            return Err(changed("the run is finished: there is nothing left to do"));
+        };
+        let state: State = serde_json::from_slice(&state)
+            .map_err(|error| changed(&format!("private/state.json cannot be read ({error})")))?;
+        let mut begun_with = state.settings;
+        // Data may move: whether it is the same is seen by its content.
+        begun_with.data.path.clone_from(&settings.data.path);
+        if settings != begun_with {
+            return Err(changed(
+                "settings.json is not what it was when the run began. Bring the old settings back, \
+                 or begin a new run by `organza train --settings`",
+            ));
+        }
+        let prepared = prepare(&settings)?;
+        if prepared.task.fingerprint() != state.data {
+            return Err(changed(
+                "the data is not what it was when the run began: its noise would not hide the \
+                 difference. Bring the old data back, or begin a new run",
+            ));
+        }
+        let origin = settings.seed.map_or(Origin::OperatingSystem, Origin::Seed);
+        let source = RandomSource::resume(StreamKey::from_bytes(state.key), origin);
+        let (ledger, torn) = match settings.method {
+            Method::None => (None, None),
+            _ => {
+                let (ledger, torn) = Ledger::open(&folder.file(LEDGER))?;
+                if *ledger.header() != header(&settings, &prepared) {
+                    return Err(changed(
+                        "the settings are not those that the ledger was begun with",
+                    ));
+                }
+                (Some(ledger), torn)
+            }
+        };
+        let planned = Planned::new(&settings, &prepared, &source)?;
+        Ok(Self { settings, folder, source, prepared, planned, ledger, torn })
+    }
+
+    /// The settings of the run.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// A line of the ledger that was torn when the run was killed, and was cut off.
+    pub fn torn(&self) -> Option<&TornLine> {
+        self.torn.as_ref()
+    }
+
+    /// Trains to the end, or until `observer` says stop, and writes the results.
+    ///
+    /// # Errors
+    /// If a charge is refused or a file cannot be written; the run can go on later.
+    pub fn train(
+        mut self,
+        keep_private: bool,
+        observer: &mut dyn Observer,
+    ) -> Result<Ended, SessionError> {
+        let account = Accountant::new(self.settings.privacy.neighbouring);
+        let Planned { run: plan, budget, count } = &self.planned;
+        if let (Some(ledger), Some(budget), Some(count)) = (&mut self.ledger, budget, count) {
+            let charge = Charge::once(UNITS, count.event())
+                .with_key(self.source.fingerprint())
+                .for_neighbours(self.settings.privacy.neighbouring);
+            let _paid = budget.charge(ledger, &account, charge)?;
+        }
+        let task = &self.prepared.task;
+        let parameters = initial(&self.settings, task.model(), &self.source);
+        let purse = match (&mut self.ledger, budget) {
+            (Some(ledger), Some(budget)) => Some(Purse { ledger, budget, account: &account }),
+            _ => None,
+        };
+        let outcome = run(task, plan, &self.folder, &self.source, parameters, purse, observer)?;
+        match outcome {
+            Outcome::Interrupted { steps } => Ok(Ended::Interrupted { steps }),
+            Outcome::Done { parameters, seconds } => {
+                self.finish(&account, parameters, seconds, keep_private)
+            }
+        }
+    }
+
+    fn finish(
+        self,
+        account: &Accountant,
+        parameters: Vec<f32>,
+        seconds: f64,
+        keep_private: bool,
+    ) -> Result<Ended, SessionError> {
+        let spent = match &self.ledger {
+            None => None,
+            Some(ledger) => {
+                Some(Account::epsilon(account, &ledger.events(), self.settings.privacy.delta)?)
+            }
+        };
+        let steps = self.planned.run.steps;
+        let certificate = Certificate::new(&self.settings, self.ledger.as_ref(), spent, steps);
+        crate::export::write(&self.folder, &self.prepared, &parameters, &certificate)?;
+        self.folder.write(&self.folder.file(CERTIFICATE), json(&certificate)?.as_bytes())?;
+        let curve = metrics::read(&self.folder)?;
+        let frequency_loss = self.prepared.task.frequency_loss().unwrap_or(f64::NAN);
+        if !keep_private {
+            self.folder.forget_private()?;
+        }
+        let finished = Finished { certificate, curve, frequency_loss, steps, seconds };
+        Ok(Ended::Finished(Box::new(finished)))
+    }
+}
+
+fn header(settings: &Settings, prepared: &Prepared) -> Header {
+    let privacy = &settings.privacy;
+    let header = Header::new(privacy.neighbouring, privacy.unit, privacy.delta);
+    let facts = prepared.facts.iter();
+    let header = facts.fold(header, |header, fact| header.declare_public(&fact.name, &fact.value));
+    match privacy.units {
+        Some(units) => header.declare_public("units", units.to_string()),
+        None => header,
+    }
+}
+
+fn json(value: &impl Serialize) -> Result<String, SessionError> {
+    serde_json::to_string_pretty(value)
+        .map(|text| text + "\n")
+        .map_err(|error| SessionError::Changed(format!("cannot be written as JSON: {error}")))
+}

@@ -1,0 +1,336 @@
+//! The settings of a run, as they stand in `settings.json`.
+
+use crate::optimizer::OptimizerSettings;
+use organza_ledger::{Neighbouring, Unit};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The version of the settings file that this library reads and writes.
+pub const SETTINGS_VERSION: u64 = 1;
+
+/// All that determines a run, beside the data and the key.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// The version of the format.
+    pub version: u64,
+    /// Where text comes from and how it is cut.
+    pub data: DataSettings,
+    /// What is trained.
+    pub model: ModelSettings,
+    /// How steps are made.
+    pub method: Method,
+    /// How coordinates or rows are selected (method `sparse`).
+    pub selection: SelectionChoice,
+    /// What is promised.
+    pub privacy: PrivacySettings,
+    /// How training goes.
+    pub training: TrainingSettings,
+    /// A seed makes the run reproducible and *not private*.
+    pub seed: Option<u64>,
+}
+
+/// Where text comes from and how it is cut.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DataSettings {
+    /// A file, a folder, a Brown package, or `-`; without it the built-in corpus.
+    pub path: Option<PathBuf>,
+    /// Tokens are runs of a to z instead of Unicode words.
+    pub ascii: bool,
+    /// Tokens keep their capitals.
+    pub keep_case: bool,
+    /// English stop words are left out.
+    pub drop_stop_words: bool,
+    /// A public file of words, one a line.
+    pub vocabulary_file: Option<PathBuf>,
+    /// The words are counted from the data and declared public.
+    pub vocabulary_declared_public: bool,
+    /// How many words.
+    pub vocabulary_size: Option<usize>,
+    /// How often a word occurs at least.
+    pub minimum_count: Option<u64>,
+    /// How training, validation and test data are parted.
+    pub split: SplitSettings,
+}
+
+/// How training, validation and test data are parted.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SplitSettings {
+    /// Each unit by a hash of itself: these shares validate and test.
+    Units {
+        /// The share that validates.
+        validation: f64,
+        /// The share that tests.
+        test: f64,
+    },
+    /// The paper's sizes, of shuffled pairs.
+    PaperShuffled,
+    /// The paper's sizes, whole texts held out.
+    WholeTexts,
+}
+
+/// What is trained.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelSettings {
+    /// One table for both roles, as in the paper, instead of two tables with a bias.
+    pub tied: bool,
+    /// Predict a word from the mean of its context instead of the context from the word.
+    pub cbow: bool,
+    /// The length of a vector.
+    pub dimensions: usize,
+    /// How many words to each side are context.
+    pub window: u32,
+    /// Negatives a sample, uniform over the vocabulary.
+    pub negatives: u32,
+    /// The deviation of the first vectors; without it word2vec's uniform start.
+    pub initial_deviation: Option<f32>,
+}
+
+/// How steps are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// Without privacy.
+    None,
+    /// Noise on every coordinate.
+    Dpsgd,
+    /// Private selection, noise on what was selected: the paper's Algorithm 3.
+    Sparse,
+}
+
+impl std::fmt::Display for Method {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::None => "none",
+            Self::Dpsgd => "dpsgd",
+            Self::Sparse => "sparse",
+        })
+    }
+}
+
+/// The rule of selection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SelectionRule {
+    /// The exponential mechanism.
+    Exponential,
+    /// The sparse vector technique.
+    SparseVector,
+    /// Report noisy max with Laplace noise.
+    NoisyMax,
+    /// The limited-domain top-k, by row.
+    LimitedDomain,
+    /// A uniform mask.
+    Uniform,
+}
+
+impl std::fmt::Display for SelectionRule {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Exponential => "exponential",
+            Self::SparseVector => "sparse-vector",
+            Self::NoisyMax => "noisy-max",
+            Self::LimitedDomain => "limited-domain",
+            Self::Uniform => "uniform",
+        })
+    }
+}
+
+/// How coordinates or rows are selected.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SelectionChoice {
+    /// The rule.
+    pub rule: SelectionRule,
+    /// Whole rows instead of single coordinates.
+    pub by_row: bool,
+    /// How many; without it `gamma` of all.
+    pub draws: Option<u64>,
+    /// The share of the coordinates (or rows) that is selected.
+    pub gamma: f64,
+    /// The guarantee of one draw; without it `share` of the budget is for selection.
+    pub epsilon: Option<f64>,
+    /// The share of the budget that goes to selection.
+    pub share: f64,
+    /// The cap on scores (S0).
+    pub cap: f64,
+    /// The threshold of the sparse vector technique.
+    pub threshold: f64,
+}
+
+/// What is promised.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PrivacySettings {
+    /// What is protected as one.
+    pub unit: Unit,
+    /// At most so many samples of a unit in a step.
+    pub per_unit: u64,
+    /// The neighbouring relation.
+    pub neighbouring: Neighbouring,
+    /// The budget; without it `noise_multiplier` says how much noise there is.
+    pub epsilon: Option<f64>,
+    /// The delta of the guarantee: never from the data.
+    pub delta: f64,
+    /// Deviation over sensitivity.
+    pub noise_multiplier: Option<f64>,
+    /// The number of training units, declared public; without it, it is released with a charge.
+    pub units: Option<u64>,
+}
+
+/// How training goes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrainingSettings {
+    /// The expected number of units in a batch (b).
+    pub batch: f64,
+    /// How often each unit is seen, in expectation.
+    pub epochs: f64,
+    /// The number of steps, instead of epochs.
+    pub steps: Option<u64>,
+    /// The clip of a unit's gradient (S1).
+    pub clip: f64,
+    /// The clip of what was selected (S2), for method `sparse`.
+    pub second_clip: Option<f64>,
+    /// How parameters move.
+    pub optimizer: OptimizerSettings,
+    /// Whether the result is the average over the second half of the run.
+    pub average: bool,
+    /// How often losses are computed on the way.
+    pub evaluations: u64,
+    /// How often the run is saved on the way.
+    pub checkpoints: u64,
+}
+
+impl Settings {
+    /// What `organza train` does when nothing is said: the built-in corpus at epsilon 3.
+    pub fn standard() -> Self {
+        Self {
+            version: SETTINGS_VERSION,
+            data: DataSettings {
+                path: None,
+                ascii: false,
+                keep_case: false,
+                drop_stop_words: false,
+                vocabulary_file: None,
+                vocabulary_declared_public: false,
+                vocabulary_size: None,
+                minimum_count: None,
+                split: SplitSettings::Units { validation: 0.05, test: 0.05 },
+            },
+            model: ModelSettings {
+                tied: false,
+                cbow: false,
+                dimensions: 16,
+                window: 4,
+                negatives: 8,
+                initial_deviation: None,
+            },
+            method: Method::Dpsgd,
+            selection: SelectionChoice {
+                rule: SelectionRule::Exponential,
+                by_row: false,
+                draws: None,
+                gamma: 0.001,
+                epsilon: None,
+                share: 0.1,
+                cap: 0.1,
+                threshold: 0.5,
+            },
+            privacy: PrivacySettings {
+                unit: Unit::Line,
+                per_unit: 16,
+                neighbouring: Neighbouring::AddRemove,
+                epsilon: Some(3.0),
+                delta: 1e-6,
+                noise_multiplier: None,
+                units: None,
+            },
+            training: TrainingSettings {
+                batch: 1_000.0,
+                epochs: 20.0,
+                steps: None,
+                clip: 0.3,
+                second_clip: None,
+                optimizer: OptimizerSettings::adam(0.02),
+                average: false,
+                evaluations: 20,
+                checkpoints: 20,
+            },
+            seed: None,
+        }
+    }
+
+    /// Section 5 of the paper, to the letter: one table of 1,000 x 100, batches of 20, Adam .001, 20
+    /// epochs, S1 15, S2 1, S0 .1, gamma .001, delta 1e-5; the selection epsilon is what its
+    /// Theorem 3 gives for a budget of 10.
+    pub fn paper() -> Self {
+        let mut settings = Self::standard();
+        settings.data.ascii = true;
+        settings.data.drop_stop_words = true;
+        settings.data.vocabulary_declared_public = true;
+        settings.data.vocabulary_size = Some(1_000);
+        settings.data.split = SplitSettings::PaperShuffled;
+        settings.model = ModelSettings {
+            tied: true,
+            cbow: false,
+            dimensions: 100,
+            window: 4,
+            negatives: 8,
+            initial_deviation: Some(1.0),
+        };
+        settings.selection.epsilon = Some(0.283_79);
+        settings.privacy = PrivacySettings {
+            unit: Unit::Pair,
+            per_unit: 1,
+            neighbouring: Neighbouring::AddRemove,
+            epsilon: None,
+            delta: 1e-5,
+            noise_multiplier: Some(0.5),
+            units: Some(200_000),
+        };
+        settings.training = TrainingSettings {
+            batch: 20.0,
+            epochs: 20.0,
+            steps: None,
+            clip: 15.0,
+            second_clip: Some(1.0),
+            optimizer: OptimizerSettings::adam(0.001),
+            average: false,
+            evaluations: 20,
+            checkpoints: 20,
+        };
+        settings
+    }
+
+    /// The Brown corpus with whole texts held out: two tables of 16 dimensions, the words of the paper.
+    ///
+    /// Plain gradient descent learns more here than Adam, which moves rare and common words alike and
+    /// so fits the noise of the rare ones.
+    pub fn brown_1k() -> Self {
+        let mut settings = Self::paper();
+        settings.data.split = SplitSettings::WholeTexts;
+        settings.model = ModelSettings {
+            tied: false,
+            dimensions: 16,
+            initial_deviation: None,
+            ..settings.model
+        };
+        settings.selection.epsilon = None;
+        settings.privacy.epsilon = Some(3.0);
+        settings.privacy.noise_multiplier = None;
+        settings.training = TrainingSettings {
+            batch: 4_000.0,
+            epochs: 30.0,
+            clip: 1.0,
+            second_clip: None,
+            optimizer: OptimizerSettings::Sgd { learning_rate: 10.0 },
+            average: true,
+            ..settings.training
+        };
+        settings
+    }
+}

@@ -1,0 +1,158 @@
+//! Word vectors as a task: samples of text, negatives, and the gradient of a unit.
+
+use crate::task::{Losses, Rows, Task};
+use organza_data::split::Split;
+use organza_data::{FrequencyError, Negatives, Objective, Samples, Units, frequency_loss};
+use organza_mechanism::random::PrivateRandom;
+use organza_mechanism::sample::uniform_subset;
+use organza_model::{ExpectedLoss, Held, ModelError, RowSink, Sample, Scratch, WordVectors};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// How many samples of each part are evaluated at the most; a bag of words costs a pass over the
+/// vocabulary each, a pair only for each distinct input.
+const EVALUATED_PAIRS: u64 = 200_000;
+const EVALUATED_BAGS: u64 = 2_000;
+
+/// Word vectors on text.
+#[derive(Debug)]
+pub struct WordTask {
+    samples: Samples,
+    split: Split,
+    model: WordVectors,
+    negatives: Negatives,
+    negative_count: u32,
+    per_unit: u64,
+    held: [HeldOut; 3],
+}
+
+/// Samples to evaluate on: distinct ones, with how often they occur.
+type HeldOut = Vec<(Vec<u32>, u32, f64)>;
+
+/// Memory of one thread.
+#[derive(Default)]
+struct Memory {
+    inputs: Vec<u32>,
+    negatives: Vec<u32>,
+    scratch: Scratch,
+}
+
+thread_local! {
+    static MEMORY: RefCell<Memory> = RefCell::default();
+}
+
+impl WordTask {
+    /// Joins text, split, model and negatives. A unit's gradient is the mean over at most `per_unit`
+    /// of its samples.
+    pub fn new(
+        samples: Samples,
+        split: Split,
+        model: WordVectors,
+        negatives: Negatives,
+        negative_count: u32,
+        per_unit: u64,
+    ) -> Self {
+        let most = match samples.objective() {
+            Objective::SkipGram => EVALUATED_PAIRS,
+            Objective::ContinuousBag => EVALUATED_BAGS,
+        };
+        let held = [&split.train, &split.validation, &split.test]
+            .map(|units| held_out(&samples, units, most));
+        Self { samples, split, model, negatives, negative_count, per_unit: per_unit.max(1), held }
+    }
+
+    /// The model.
+    pub fn model(&self) -> &WordVectors {
+        &self.model
+    }
+
+    /// A hash of the text as the model sees it. *Not private.*
+    pub fn fingerprint(&self) -> [u8; 32] {
+        self.samples.corpus().fingerprint()
+    }
+
+    /// The loss of word frequencies alone on the test samples. *Not private.*
+    ///
+    /// # Errors
+    /// If there is nothing to test on.
+    pub fn frequency_loss(&self) -> Result<f64, FrequencyError> {
+        let train = self.split.train.output_counts(&self.samples);
+        let test = self.split.test.output_counts(&self.samples);
+        frequency_loss(&train, &test, self.negative_count, &self.negatives)
+    }
+
+    fn mean_loss(&self, parameters: &[f32], held: &HeldOut) -> Result<f64, ModelError> {
+        let weights: Vec<f64> =
+            (0..self.negatives.len() as u32).map(|word| self.negatives.probability(word)).collect();
+        let held: Vec<Held<'_>> = held
+            .iter()
+            .map(|(inputs, positive, weight)| Held { inputs, positive: *positive, weight: *weight })
+            .collect();
+        ExpectedLoss::new(&self.model, &weights, self.negative_count)?.mean(parameters, &held)
+    }
+}
+
+impl Task for WordTask {
+    fn tables(&self) -> Vec<(u64, u64)> {
+        self.model.tables()
+    }
+
+    fn units(&self) -> u64 {
+        self.split.train.len()
+    }
+
+    fn gradient(
+        &self,
+        parameters: &[f32],
+        unit: u64,
+        random: &mut PrivateRandom,
+        rows: &mut dyn Rows,
+    ) {
+        let count = self.split.train.samples_in(unit);
+        let all = count <= self.per_unit;
+        let chosen = if all { Vec::new() } else { uniform_subset(count, self.per_unit, random) };
+        let number = if all { count } else { self.per_unit };
+        let weight = 1.0 / number as f32;
+        MEMORY.with_borrow_mut(|Memory { inputs, negatives, scratch }| {
+            negatives.resize(self.negative_count as usize, 0);
+            for place in 0..number {
+                let index = if all { place } else { chosen[place as usize] };
+                let Some(sample) = self.split.train.sample(&self.samples, unit, index) else {
+                    continue;
+                };
+                inputs.clear();
+                inputs.extend(sample.inputs());
+                self.negatives.fill(negatives, random);
+                let sample = Sample { inputs, positive: sample.output, negatives };
+                let result =
+                    self.model.gradient(parameters, sample, weight, scratch, &mut Sink(rows));
+                debug_assert!(result.is_ok(), "the samples are of the model's vocabulary");
+            }
+        });
+    }
+
+    fn evaluate(&self, parameters: &[f32]) -> Losses {
+        let [train, validation, test] = [0, 1, 2]
+            .map(|part: usize| self.mean_loss(parameters, &self.held[part]).unwrap_or(f64::NAN));
+        Losses { train, validation, test }
+    }
+}
+
+/// Hands the rows of the model to whoever collects them.
+struct Sink<'a>(&'a mut dyn Rows);
+
+impl RowSink for Sink<'_> {
+    fn row(&mut self, row: u32) -> &mut [f32] {
+        self.0.row(row)
+    }
+}
+
+/// At most `most` samples, spread evenly, equal ones together.
+fn held_out(samples: &Samples, units: &Units, most: u64) -> HeldOut {
+    let stride = units.sample_count().div_ceil(most).max(1) as usize;
+    let mut distinct: BTreeMap<(Vec<u32>, u32), f64> = BTreeMap::new();
+    for sample in units.all(samples).step_by(stride) {
+        *distinct.entry((sample.inputs().collect(), sample.output)).or_default() += 1.0;
+    }
+    distinct.into_iter().map(|((inputs, output), weight)| (inputs, output, weight)).collect()
+}

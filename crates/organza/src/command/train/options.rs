@@ -1,0 +1,423 @@
+//! The flags of `organza train`, and the settings that they make.
+
+use anyhow::Context;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+use organza_ledger::{Neighbouring, Unit};
+use organza_train::OptimizerSettings;
+use organza_train::settings::{Method, SelectionRule, Settings};
+use serde::de::DeserializeOwned;
+use std::path::PathBuf;
+
+/// A name that a settings file would have for the same value.
+fn named<T: DeserializeOwned + Clone + Send + Sync + 'static>(
+    names: &'static [&'static str],
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(names)
+        .try_map(|name| serde_json::from_value(serde_json::Value::String(name)))
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Options {
+    #[command(flatten)]
+    start: Start,
+    #[command(flatten)]
+    privacy: Privacy,
+    #[command(flatten)]
+    method: MethodOptions,
+    #[command(flatten)]
+    words: Words,
+    #[command(flatten)]
+    model: Model,
+    #[command(flatten)]
+    training: Training,
+}
+
+/// Where settings start from.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Start from")]
+struct Start {
+    /// The text: a file, a folder, a .gz file, the Brown corpus as .tgz, or - for standard input;
+    /// without it the built-in corpus, which is synthetic
+    #[arg(long, value_name = "PATH")]
+    data: Option<PathBuf>,
+    /// Settings by name: the paper's section 5, or Brown with whole texts held out
+    #[arg(long, value_enum, requires = "data", conflicts_with = "settings")]
+    preset: Option<Preset>,
+    /// The settings of another run (settings.json); flags change them
+    #[arg(long, value_name = "FILE")]
+    settings: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Preset {
+    Paper,
+    #[value(name = "brown-1k")]
+    Brown1k,
+}
+
+/// What is promised.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Privacy")]
+struct Privacy {
+    /// The budget: noise is calibrated to spend it [default: 3]
+    #[arg(long, conflicts_with = "noise_multiplier")]
+    epsilon: Option<f64>,
+    /// The delta of the guarantee, never computed from the data [default: 1e-6]
+    #[arg(long)]
+    delta: Option<f64>,
+    /// Deviation of the noise over sensitivity, instead of a budget
+    #[arg(long, value_name = "SIGMA")]
+    noise_multiplier: Option<f64>,
+    /// What is protected as one; users stand in the first column of a TSV [default: line]
+    #[arg(long, value_parser = named::<Unit>(&["pair", "line", "user"]))]
+    unit: Option<Unit>,
+    /// At most so many samples of a unit in a step [default: 64]
+    #[arg(long, value_name = "SAMPLES")]
+    per_unit: Option<u64>,
+    /// Declare that the number of training units is public; otherwise it is released with a charge
+    #[arg(long, value_name = "NUMBER")]
+    units: Option<u64>,
+    /// What neighbouring data sets are [default: add-remove]
+    #[arg(
+        long,
+        value_name = "RELATION",
+        value_parser = named::<Neighbouring>(&["add-remove", "replace-one"])
+    )]
+    neighbouring: Option<Neighbouring>,
+    /// Make the run repeatable, for tests and research: with a seed it is NOT private
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+/// How a step is made.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Method")]
+struct MethodOptions {
+    /// No privacy, noise on everything, or private selection first [default: dpsgd]
+    #[arg(long, value_parser = named::<Method>(&["none", "dpsgd", "sparse"]))]
+    method: Option<Method>,
+    /// How `sparse` selects [default: exponential]
+    #[arg(
+        long,
+        value_name = "RULE",
+        value_parser = named::<SelectionRule>(
+            &["exponential", "sparse-vector", "noisy-max", "limited-domain", "uniform"]
+        )
+    )]
+    select: Option<SelectionRule>,
+    /// What is selected [default: coordinate]
+    #[arg(long, value_enum)]
+    by: Option<By>,
+    /// How many are selected in a step
+    #[arg(long, conflicts_with = "gamma")]
+    draws: Option<u64>,
+    /// The share that is selected in a step [default: 0.001]
+    #[arg(long)]
+    gamma: Option<f64>,
+    /// The guarantee of one draw, instead of a share of the budget
+    #[arg(long, value_name = "EPSILON", conflicts_with = "share")]
+    selection_epsilon: Option<f64>,
+    /// The share of the budget that selection gets [default: 0.1]
+    #[arg(long)]
+    share: Option<f64>,
+    /// The cap on scores (S0) [default: 0.1]
+    #[arg(long, value_name = "S0")]
+    score_cap: Option<f64>,
+    /// The threshold of sparse-vector [default: 0.5]
+    #[arg(long)]
+    threshold: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum By {
+    Coordinate,
+    Row,
+}
+
+/// Which words there are.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Words")]
+struct Words {
+    /// Count the words of the data and declare them public; it is printed on the certificate
+    #[arg(long, value_enum, value_name = "ORIGIN", conflicts_with = "vocabulary_file")]
+    vocabulary: Option<Vocabulary>,
+    /// A public list of words, one a line
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["vocabulary_size", "minimum_count"])]
+    vocabulary_file: Option<PathBuf>,
+    /// Keep so many of the most frequent words
+    #[arg(long, value_name = "WORDS")]
+    vocabulary_size: Option<usize>,
+    /// Keep words that occur so often
+    #[arg(long, value_name = "TIMES")]
+    minimum_count: Option<u64>,
+    /// Words are runs of a to z, instead of Unicode words
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    ascii: Option<bool>,
+    /// Keep capitals
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    keep_case: Option<bool>,
+    /// Leave English stop words out
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    drop_stop_words: Option<bool>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Vocabulary {
+    DeclaredPublic,
+}
+
+/// What is trained.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Model")]
+struct Model {
+    /// One table for both roles, or two tables with a bias [default: two-tables]
+    #[arg(long, value_enum)]
+    layout: Option<Layout>,
+    /// Predict the context from the word, or the word from its context [default: skip-gram]
+    #[arg(long, value_enum)]
+    architecture: Option<Architecture>,
+    /// The length of a vector [default: 32]
+    #[arg(long)]
+    dimensions: Option<usize>,
+    /// How many words to each side are context [default: 4]
+    #[arg(long)]
+    window: Option<u32>,
+    /// Negatives a sample, uniform over the vocabulary [default: 8]
+    #[arg(long)]
+    negatives: Option<u32>,
+    /// Start from normal vectors of this deviation, instead of word2vec's uniform ones
+    #[arg(long, value_name = "DEVIATION")]
+    initial_deviation: Option<f32>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Layout {
+    Tied,
+    TwoTables,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Architecture {
+    SkipGram,
+    Cbow,
+}
+
+/// How training goes.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Training")]
+struct Training {
+    /// The expected number of units in a batch
+    #[arg(long, value_name = "UNITS")]
+    batch: Option<f64>,
+    /// How often each unit is seen, in expectation
+    #[arg(long, conflicts_with = "steps")]
+    epochs: Option<f64>,
+    /// The number of steps, instead of epochs
+    #[arg(long)]
+    steps: Option<u64>,
+    /// The clip of a unit's gradient (S1)
+    #[arg(long, value_name = "S1")]
+    clip: Option<f64>,
+    /// The clip of what was selected (S2)
+    #[arg(long, value_name = "S2")]
+    second_clip: Option<f64>,
+    /// How parameters move [default: adam]
+    #[arg(long, value_enum)]
+    optimizer: Option<OptimizerName>,
+    /// The step size
+    #[arg(long, value_name = "RATE")]
+    learning_rate: Option<f32>,
+    /// Whether the result is the average over the second half of the run [default: true]
+    #[arg(long, value_name = "BOOL")]
+    average: Option<bool>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+enum OptimizerName {
+    Adam,
+    Sgd,
+}
+
+impl Options {
+    /// The preset or settings file, changed by the flags.
+    pub(super) fn settings(&self) -> anyhow::Result<Settings> {
+        let mut settings = self.start.settings()?;
+        self.privacy.change(&mut settings);
+        self.method.change(&mut settings);
+        if self.privacy.epsilon.is_some() && self.method.selection_epsilon.is_none() {
+            // A budget calibrates everything, selection too.
+            settings.selection.epsilon = None;
+        }
+        self.words.change(&mut settings);
+        self.model.change(&mut settings);
+        self.training.change(&mut settings);
+        Ok(settings)
+    }
+
+    /// A flag that the method makes meaningless, and what to do about it.
+    pub(super) fn contradiction(&self, settings: &Settings) -> Option<String> {
+        let pick = |flags: &[(&'static str, bool)]| {
+            flags.iter().find(|(_, given)| *given).map(|(flag, _)| *flag)
+        };
+        let MethodOptions { select, by, draws, gamma, selection_epsilon, .. } = &self.method;
+        let MethodOptions { share, score_cap, threshold, .. } = &self.method;
+        let selects = pick(&[
+            ("--select", select.is_some()),
+            ("--by", by.is_some()),
+            ("--draws", draws.is_some()),
+            ("--gamma", gamma.is_some()),
+            ("--selection-epsilon", selection_epsilon.is_some()),
+            ("--share", share.is_some()),
+            ("--score-cap", score_cap.is_some()),
+            ("--threshold", threshold.is_some()),
+        ]);
+        let protects = pick(&[
+            ("--epsilon", self.privacy.epsilon.is_some()),
+            ("--noise-multiplier", self.privacy.noise_multiplier.is_some()),
+        ]);
+        let method = settings.method;
+        match (method, selects, protects) {
+            (Method::None, _, Some(flag)) => Some(format!(
+                "{flag} has no meaning with --method none, which is not private: leave one of them out"
+            )),
+            (Method::None | Method::Dpsgd, Some(flag), _) => Some(format!(
+                "{flag} is for --method sparse, but the method is {method}: add --method sparse, or \
+                 leave {flag} out"
+            )),
+            _ => None,
+        }
+    }
+}
+
+impl Start {
+    fn settings(&self) -> anyhow::Result<Settings> {
+        let mut settings = match (&self.settings, self.preset) {
+            (Some(path), _) => {
+                let name = path.display();
+                let text = std::fs::read(path).with_context(|| format!("cannot read {name}"))?;
+                serde_json::from_slice(&text)
+                    .with_context(|| format!("{name} is no settings file of this version"))?
+            }
+            (None, Some(Preset::Paper)) => Settings::paper(),
+            (None, Some(Preset::Brown1k)) => Settings::brown_1k(),
+            (None, None) => Settings::standard(),
+        };
+        if let Some(path) = &self.data {
+            settings.data.path = Some(path.clone());
+        }
+        Ok(settings)
+    }
+}
+
+/// Takes what was given.
+fn set<T: Clone>(place: &mut T, given: &Option<T>) {
+    if let Some(value) = given {
+        *place = value.clone();
+    }
+}
+
+fn set_some<T: Clone>(place: &mut Option<T>, given: &Option<T>) {
+    if given.is_some() {
+        place.clone_from(given);
+    }
+}
+
+impl Privacy {
+    fn change(&self, settings: &mut Settings) {
+        let privacy = &mut settings.privacy;
+        if self.epsilon.is_some() || self.noise_multiplier.is_some() {
+            // The one takes the place of the other.
+            privacy.epsilon = self.epsilon;
+            privacy.noise_multiplier = self.noise_multiplier;
+        }
+        set(&mut privacy.delta, &self.delta);
+        set(&mut privacy.unit, &self.unit);
+        set(&mut privacy.per_unit, &self.per_unit);
+        set_some(&mut privacy.units, &self.units);
+        set(&mut privacy.neighbouring, &self.neighbouring);
+        set_some(&mut settings.seed, &self.seed);
+    }
+}
+
+impl MethodOptions {
+    fn change(&self, settings: &mut Settings) {
+        set(&mut settings.method, &self.method);
+        let selection = &mut settings.selection;
+        set(&mut selection.rule, &self.select);
+        set(&mut selection.by_row, &self.by.map(|by| matches!(by, By::Row)));
+        if self.gamma.is_some() {
+            selection.draws = None;
+        }
+        set_some(&mut selection.draws, &self.draws);
+        set(&mut selection.gamma, &self.gamma);
+        if self.share.is_some() {
+            selection.epsilon = None;
+        }
+        set_some(&mut selection.epsilon, &self.selection_epsilon);
+        set(&mut selection.share, &self.share);
+        set(&mut selection.cap, &self.score_cap);
+        set(&mut selection.threshold, &self.threshold);
+    }
+}
+
+impl Words {
+    fn change(&self, settings: &mut Settings) {
+        let data = &mut settings.data;
+        if self.vocabulary_file.is_some() {
+            data.vocabulary_file.clone_from(&self.vocabulary_file);
+            data.vocabulary_declared_public = false;
+            (data.vocabulary_size, data.minimum_count) = (None, None);
+        }
+        if let Some(Vocabulary::DeclaredPublic) = self.vocabulary {
+            data.vocabulary_declared_public = true;
+            data.vocabulary_file = None;
+        }
+        set_some(&mut data.vocabulary_size, &self.vocabulary_size);
+        set_some(&mut data.minimum_count, &self.minimum_count);
+        set(&mut data.ascii, &self.ascii);
+        set(&mut data.keep_case, &self.keep_case);
+        set(&mut data.drop_stop_words, &self.drop_stop_words);
+    }
+}
+
+impl Model {
+    fn change(&self, settings: &mut Settings) {
+        let model = &mut settings.model;
+        set(&mut model.tied, &self.layout.map(|layout| matches!(layout, Layout::Tied)));
+        let cbow = self.architecture.map(|it| matches!(it, Architecture::Cbow));
+        set(&mut model.cbow, &cbow);
+        set(&mut model.dimensions, &self.dimensions);
+        set(&mut model.window, &self.window);
+        set(&mut model.negatives, &self.negatives);
+        set_some(&mut model.initial_deviation, &self.initial_deviation);
+    }
+}
+
+impl Training {
+    fn change(&self, settings: &mut Settings) {
+        let training = &mut settings.training;
+        set(&mut training.batch, &self.batch);
+        if self.epochs.is_some() {
+            training.steps = None;
+        }
+        set(&mut training.epochs, &self.epochs);
+        set_some(&mut training.steps, &self.steps);
+        set(&mut training.clip, &self.clip);
+        set_some(&mut training.second_clip, &self.second_clip);
+        set(&mut training.average, &self.average);
+        let (is_adam, rate) = match training.optimizer {
+            OptimizerSettings::Adam { learning_rate, .. } => (true, learning_rate),
+            OptimizerSettings::Sgd { learning_rate } => (false, learning_rate),
+        };
+        let rate = self.learning_rate.unwrap_or(rate);
+        training.optimizer = match (self.optimizer, training.optimizer) {
+            (Some(OptimizerName::Adam), _) if !is_adam => OptimizerSettings::adam(rate),
+            (Some(OptimizerName::Sgd), _) => OptimizerSettings::Sgd { learning_rate: rate },
+            (_, OptimizerSettings::Adam { beta1, beta2, epsilon, .. }) => {
+                OptimizerSettings::Adam { learning_rate: rate, beta1, beta2, epsilon }
+            }
+            (_, OptimizerSettings::Sgd { .. }) => OptimizerSettings::Sgd { learning_rate: rate },
+        };
+    }
+}

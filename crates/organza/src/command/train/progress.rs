@@ -1,0 +1,85 @@
+//! What is seen of a run while it goes on, and how it is stopped.
+
+use anyhow::Context;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use organza_train::Observer;
+use organza_train::metrics::Point;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Exit code of a program that was interrupted (128 + SIGINT).
+const INTERRUPTED: i32 = 130;
+
+/// A bar on standard error, and the wish to stop.
+pub(super) struct Progress {
+    bar: ProgressBar,
+    stop: Arc<AtomicBool>,
+    made: u64,
+    spent: String,
+    loss: String,
+}
+
+impl Progress {
+    /// From now on the first Ctrl-C saves and stops, the second one ends the program at once.
+    pub(super) fn new(visible: bool) -> anyhow::Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let asked = Arc::clone(&stop);
+        ctrlc::set_handler(move || {
+            if asked.swap(true, Ordering::Relaxed) {
+                std::process::exit(INTERRUPTED);
+            }
+        })
+        .context("cannot listen to Ctrl-C")?;
+        let target =
+            if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(None, target);
+        bar.set_style(ProgressStyle::default_spinner().template("{spinner} {msg}")?);
+        bar.set_message("reading and calibrating");
+        bar.tick();
+        Ok(Self { bar, stop, made: 0, spent: String::new(), loss: String::new() })
+    }
+
+    /// The steps that this process made.
+    pub(super) fn made(&self) -> u64 {
+        self.made
+    }
+
+    pub(super) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn say(&self) {
+        self.bar.set_message(format!("{}{}", self.spent, self.loss));
+    }
+}
+
+impl Observer for Progress {
+    fn step(&mut self, done: u64, steps: u64) {
+        if self.bar.length().is_none() {
+            let style = ProgressStyle::default_bar();
+            let template = "{bar:24} {human_pos}/{human_len} steps  {per_sec}  {eta} left  {msg}";
+            self.bar.set_style(style.template(template).expect("the template is well-formed"));
+            self.bar.set_length(steps);
+            // What an earlier process made says nothing about the speed of this one.
+            self.bar.set_position(done - 1);
+            self.bar.reset_eta();
+            self.say();
+        }
+        self.made += 1;
+        self.bar.set_position(done);
+    }
+
+    fn point(&mut self, point: &Point) {
+        self.loss = format!("validation loss {:.3}", point.losses.validation);
+        self.say();
+    }
+
+    fn charged(&mut self, epsilon: f64) {
+        self.spent = format!("epsilon {epsilon:.2}  ");
+        self.say();
+    }
+
+    fn interrupted(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,156 @@
+//! What a finished run came to, for people and for programs.
+
+use crate::describe::number;
+use crate::output::{DOUBT, GOOD};
+use organza_train::settings::{Method, SelectionRule, Settings};
+use organza_train::{Certificate, Finished, Losses};
+use serde::Serialize;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The outcome of a run. Losses are no numbers where there was nothing to measure; JSON has `null`.
+#[derive(Debug, Serialize)]
+pub(super) struct Summary {
+    method: Method,
+    select: Option<SelectionRule>,
+    epsilon: Option<f64>,
+    delta: Option<f64>,
+    steps: u64,
+    train_loss: f64,
+    validation_loss: f64,
+    test_loss: f64,
+    frequency_loss: f64,
+    seconds: f64,
+    ms_step: Option<f64>,
+    peak_rss_mb: Option<f64>,
+    not_private: Vec<&'static str>,
+    #[serde(skip)]
+    folder: PathBuf,
+    #[serde(skip)]
+    promise: Promise,
+}
+
+/// What the first line of a summary says.
+#[derive(Debug)]
+struct Promise {
+    seeded: bool,
+    of: String,
+}
+
+impl Summary {
+    pub(super) fn new(
+        folder: &Path,
+        settings: &Settings,
+        finished: &Finished,
+        made: u64,
+        elapsed: Duration,
+    ) -> Self {
+        let Finished { certificate, curve, frequency_loss, steps, seconds } = finished;
+        let nothing = Losses { train: f64::NAN, validation: f64::NAN, test: f64::NAN };
+        let losses = curve.last().map_or(nothing, |point| point.losses);
+        let mut not_private = vec![
+            "train_loss",
+            "validation_loss",
+            "test_loss",
+            "frequency_loss",
+            "seconds",
+            "ms_step",
+            "peak_rss_mb",
+        ];
+        if settings.method == Method::None {
+            not_private.insert(0, "steps");
+        }
+        Self {
+            method: settings.method,
+            select: (settings.method == Method::Sparse).then_some(settings.selection.rule),
+            epsilon: certificate.epsilon,
+            delta: certificate.delta,
+            steps: *steps,
+            train_loss: losses.train,
+            validation_loss: losses.validation,
+            test_loss: losses.test,
+            frequency_loss: *frequency_loss,
+            seconds: elapsed.as_secs_f64(),
+            ms_step: (made > 0).then(|| 1_000.0 * seconds / made as f64),
+            peak_rss_mb: peak_memory(),
+            not_private,
+            folder: folder.to_owned(),
+            promise: Promise { seeded: settings.seed.is_some(), of: promise(certificate) },
+        }
+    }
+
+    /// The steps of the whole run.
+    pub(super) fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Name, value and whether it is private, in the order in which they are shown.
+    pub(super) fn rows(&self) -> Vec<(&'static str, String, bool)> {
+        let loss = |value: f64| if value.is_finite() { format!("{value:.4}") } else { "-".into() };
+        let select = self.select.map_or(String::new(), |rule| format!(", {rule}"));
+        let optional = |value: Option<f64>, unit: &str| {
+            value.map_or("-".to_owned(), |value| format!("{value:.2} {unit}"))
+        };
+        let rows = [
+            ("method", "method", format!("{}{select}", self.method)),
+            ("steps", "steps", self.steps.to_string()),
+            ("train_loss", "training loss", loss(self.train_loss)),
+            ("validation_loss", "validation loss", loss(self.validation_loss)),
+            ("test_loss", "test loss", loss(self.test_loss)),
+            ("frequency_loss", "word frequencies", loss(self.frequency_loss)),
+            ("seconds", "time", format!("{:.1} s", self.seconds)),
+            ("ms_step", "a step", optional(self.ms_step, "ms")),
+            ("peak_rss_mb", "memory", optional(self.peak_rss_mb, "MB")),
+        ];
+        rows.map(|(field, name, value)| (name, value, !self.not_private.contains(&field))).into()
+    }
+}
+
+/// What is promised, in a line.
+pub(super) fn promise(certificate: &Certificate) -> String {
+    let Certificate { epsilon, delta, unit, neighbouring, .. } = certificate;
+    match (epsilon, delta) {
+        (Some(epsilon), Some(delta)) => {
+            let digits = if *epsilon < 0.1 { 8 } else { 4 };
+            format!(
+                "epsilon {epsilon:.digits$} at delta {} for each {unit} ({neighbouring})",
+                number(*delta)
+            )
+        }
+        _ => "without privacy: there is no guarantee".to_owned(),
+    }
+}
+
+/// The most memory that this process has held, where the system says so.
+fn peak_memory() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kilobytes: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes / 1024.0)
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Promise { seeded, of } = &self.promise;
+        let style = if *seeded || self.epsilon.is_none() { DOUBT } else { GOOD };
+        writeln!(formatter, "{style}{of}{style:#}")?;
+        if *seeded {
+            writeln!(formatter, "{DOUBT}not private: the noise came from a seed{DOUBT:#}")?;
+        }
+        writeln!(formatter)?;
+        for (name, value, is_private) in self.rows() {
+            let mark = if is_private { "" } else { "  *" };
+            writeln!(formatter, "{name:<18}{value:>12}{mark}")?;
+        }
+        writeln!(formatter, "\n* not private: from the data without noise, for your eyes only\n")?;
+        let folder = self.folder.display();
+        writeln!(formatter, "{folder}/vectors.txt, .bin    word vectors for word2vec readers")?;
+        writeln!(
+            formatter,
+            "{folder}/certificate.json     what is promised, and what it was spent on"
+        )?;
+        writeln!(formatter, "{folder}/report.html          the learning curve; not private")?;
+        writeln!(formatter, "\nNext: organza nearest {folder} WORD")
+    }
+}
