@@ -1,6 +1,7 @@
 //! The folder of a run: what is public in it, what is private, and how files are written.
 
-use std::fs::{self, File, OpenOptions};
+use organza_model::atomic::{Readers, write_bytes};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -126,22 +127,9 @@ impl RunFolder {
     /// # Errors
     /// If the file system refuses; the old file is then still there.
     pub fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
-        let temporary = path.with_extension("partial");
-        let written = (|| {
-            let mut file = File::create(&temporary)?;
-            if path.starts_with(self.private("")) {
-                restrict(&temporary, 0o600)?;
-            }
-            file.write_all(bytes)?;
-            file.sync_all()?;
-            fs::rename(&temporary, path)?;
-            File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
-        })();
-        written.map_err(|source| {
-            // What is left of the attempt is of no use, and a full disk needs the room.
-            let _ = fs::remove_file(&temporary);
-            FolderError::file("write", path)(source)
-        })
+        let secret = path.starts_with(self.private(""));
+        let readers = if secret { Readers::Owner } else { Readers::Usual };
+        write_bytes(path, readers, bytes).map_err(FolderError::file("write", path))
     }
 
     /// Reads a whole file; `None` if it is not there.
