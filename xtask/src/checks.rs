@@ -67,7 +67,10 @@ fn lints() -> Result<()> {
 }
 
 fn tests() -> Result<()> {
-    shown(&Step::cargo(&["test", "--workspace"]).variable("INSTA_UPDATE", "no"))
+    // A fixed seed for property tests: a red check is then a finding about the change at hand. Run
+    // `cargo test` by itself to search with fresh seeds.
+    let step = Step::cargo(&["test", "--workspace"]).variable("INSTA_UPDATE", "no");
+    shown(&step.variable("PROPTEST_RNG_SEED", "20210301"))
 }
 
 fn documentation() -> Result<()> {

@@ -75,7 +75,7 @@ fn check_batch(settings: &Settings, prepared: &Prepared) -> Result<(), PrepareEr
     }
     Err(PrepareError::Settings(format!(
         "--batch {batch} does not fit: it must be positive and no larger than the number of training \
-         units, {units}"
+         units"
     )))
 }
 

@@ -4,6 +4,8 @@ use super::run::Run;
 
 /// What may wrap around, relative to delta and to the precision that is asked for.
 const NEGLIGIBLE: f64 = 0.02;
+/// The shortest window, relative to the largest loss in it.
+const SHORTEST_LENGTH: f64 = 1e-6;
 /// The logarithm of what round-off may make up, relative to what may wrap around.
 const ROUND_OFF: f64 = 4.0;
 /// The tilts that are tried, relative to the saddle point.
@@ -75,6 +77,12 @@ impl Window {
                 (theta, length) = (tilt, needed);
             }
         }
+        // Where the loss hardly varies, the window would shrink below what its losses can be told apart
+        // by, and their places on the grid would exceed the integers; a longer one costs nothing.
+        let losses = run.uses.iter().flat_map(|part| &part.atoms.losses);
+        let extent = losses.fold(upper.abs().max(epsilon), |extent, loss| extent.max(loss.abs()));
+        let length = if length.is_finite() { length } else { 4.0 * extent };
+        let length = length.max(SHORTEST_LENGTH * extent).max(f64::MIN_POSITIVE.sqrt());
         let allowed = precision * epsilon.max(0.05 * spread);
         let step = choose_step(run, saddle, length, allowed);
         let cells = transform_length((length / step).ceil() as usize + 8);

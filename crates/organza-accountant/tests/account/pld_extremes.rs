@@ -205,3 +205,24 @@ fn a_single_release_may_cost_more_than_the_floats_can_exponentiate() {
         assert!(low < over && over < high, "{multiplier} {times}: {gaussian}");
     }
 }
+
+/// Losses of 98 certain draws lie within a hair of their sum: the grid stays within the integers.
+#[test]
+fn a_loss_that_hardly_varies_is_priced() {
+    for (range, draws) in [(13.049_368_837_668_42, 98), (40.0, 10), (5.0, 100)] {
+        let event = Event::Compose(vec![
+            Event::Approximate { epsilon: 1.0, delta: 1e-9 },
+            Event::Exponential { epsilon: range, draws, candidates: None, cap: None, l2: None },
+        ]);
+        for delta in [0.5, 0.1, 1e-6] {
+            let most = range * draws as f64 + 1.0;
+            match ask(&event, delta) {
+                Ok(epsilon) => assert!(
+                    (0.3 * most..=most * (1.0 + 1e-6)).contains(&epsilon),
+                    "{range} {draws} {delta}: {epsilon} of {most}"
+                ),
+                Err(error) => assert!(matches!(error, AccountError::OutOfRange(_)), "{error}"),
+            }
+        }
+    }
+}

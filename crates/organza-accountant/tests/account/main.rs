@@ -1,0 +1,17 @@
+//! What the accountants answer: reference figures, properties, extremes, and one against the other.
+//!
+//! One test crate, because each would be linked against everything again.
+
+mod joint_account;
+mod pld_calibrate;
+mod pld_extremes;
+mod pld_properties;
+mod pld_vectors;
+mod rdp_account;
+mod rdp_against_pld;
+mod rdp_capped;
+mod rdp_events;
+mod rdp_group;
+mod rdp_joint;
+mod rdp_sampled;
+mod theorem;
