@@ -20,4 +20,5 @@ pub use organza_data as data;
 pub use organza_ledger as ledger;
 pub use organza_mechanism as mechanism;
 pub use organza_model as model;
+pub use organza_report as report;
 pub use organza_train as train;

@@ -3,11 +3,8 @@
 
 mod answer;
 mod arguments;
-mod chart;
 mod command;
 mod curves;
-mod describe;
-mod digits;
 mod document;
 mod group;
 mod input;
@@ -17,6 +14,7 @@ mod training;
 mod usage;
 
 use crate::{arguments::Arguments, output::Output};
+use organza_report::{chart, describe, digits};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

@@ -4,7 +4,7 @@ use organza_ledger::{Event, MaxNoise};
 use std::fmt;
 
 /// Shows an event as a tree, one line for each event in it.
-pub(crate) struct Tree<'event>(pub(crate) &'event Event);
+pub struct Tree<'event>(pub &'event Event);
 
 impl fmt::Display for Tree<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -147,7 +147,7 @@ fn noise_name(noise: MaxNoise) -> &'static str {
 }
 
 /// A number in full, in scientific notation where that is much shorter.
-pub(crate) fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     let plain = value.to_string();
     let scientific = format!("{value:e}");
     if scientific.len() + 2 < plain.len() { scientific } else { plain }
@@ -158,13 +158,13 @@ fn drawn(draws: u64) -> String {
 }
 
 /// So many things.
-pub(crate) fn plural(number: u64, thing: &str) -> String {
+pub fn plural(number: u64, thing: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{} {thing}{ending}", count(number))
 }
 
 /// A whole number with its thousands apart.
-pub(crate) fn count(number: u64) -> String {
+pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {

@@ -6,23 +6,23 @@ use crate::describe::number;
 const SHOWN: usize = 4;
 
 /// A cost: four digits, rounded up, so that what is shown still holds.
-pub(crate) fn cost(value: f64) -> String {
+pub fn cost(value: f64) -> String {
     number(above(value, SHOWN))
 }
 
 /// The nearest number of four digits, for what is no bound.
-pub(crate) fn near(value: f64) -> String {
+pub fn near(value: f64) -> String {
     number(nearest(value, SHOWN))
 }
 
 /// The smallest number of so many digits that is not below `value`.
-pub(crate) fn above(value: f64, digits: usize) -> f64 {
+pub fn above(value: f64, digits: usize) -> f64 {
     let rounded = nearest(value, digits);
     if rounded < value { nearest(value + unit(value, digits), digits) } else { rounded }
 }
 
 /// The largest number of so many digits that is not above `value`.
-pub(crate) fn below(value: f64, digits: usize) -> f64 {
+pub fn below(value: f64, digits: usize) -> f64 {
     let rounded = nearest(value, digits);
     if rounded > value { nearest(value - unit(value, digits), digits) } else { rounded }
 }

@@ -21,7 +21,7 @@ text{font:12px system-ui,sans-serif;fill:#7a7f87}\
 
 /// How values are spread over an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scale {
+pub enum Scale {
     /// Evenly, from zero.
     Linear,
     /// By their logarithm; only positive values can be shown.
@@ -30,39 +30,39 @@ pub(crate) enum Scale {
 
 /// One axis.
 #[derive(Clone, Debug)]
-pub(crate) struct Axis {
+pub struct Axis {
     /// What is measured along it.
-    pub(crate) label: String,
+    pub label: String,
     /// How it is spread.
-    pub(crate) scale: Scale,
+    pub scale: Scale,
 }
 
 /// One curve.
 #[derive(Clone, Debug)]
-pub(crate) struct Line {
+pub struct Line {
     /// Its name in the legend.
-    pub(crate) name: String,
+    pub name: String,
     /// Its points, from left to right.
-    pub(crate) points: Vec<(f64, f64)>,
+    pub points: Vec<(f64, f64)>,
 }
 
 /// Curves over one pair of axes.
 #[derive(Clone, Debug)]
-pub(crate) struct Chart {
+pub struct Chart {
     /// What it shows.
-    pub(crate) title: String,
+    pub title: String,
     /// The axis at the bottom.
-    pub(crate) horizontal: Axis,
+    pub horizontal: Axis,
     /// The axis at the left.
-    pub(crate) vertical: Axis,
+    pub vertical: Axis,
     /// The curves; those without points are left out.
-    pub(crate) lines: Vec<Line>,
+    pub lines: Vec<Line>,
     /// A point to point out, with its caption.
-    pub(crate) mark: Option<(f64, f64, String)>,
+    pub mark: Option<(f64, f64, String)>,
 }
 
 /// The charts side by side, as one SVG document.
-pub(crate) fn picture(charts: &[Chart]) -> String {
+pub fn picture(charts: &[Chart]) -> String {
     let mut svg = String::new();
     // Writing to a string cannot fail.
     let _ = write_picture(&mut svg, charts);
