@@ -1,7 +1,8 @@
 //! From settings to a plan: how much noise a budget asks for.
 
+use crate::phases::noise;
 use crate::settings::{Method, SelectionRule, Settings};
-use organza_accountant::calibrate::{CalibrateError, Target, scale};
+use organza_accountant::calibrate::CalibrateError;
 use organza_ledger::{Event, MaxNoise};
 use organza_mechanism::{
     By, NoiseSettings, Plan, PlanError, PlanSettings, SelectionSettings, Shape, ShapeError,
@@ -55,24 +56,16 @@ impl Known<'_> {
 
     /// The plan that spends the budget, or that has the noise which was asked for.
     pub(crate) fn plan(&self) -> Result<Plan, CalibrationError> {
-        let privacy = &self.settings.privacy;
-        match (privacy.noise_multiplier, privacy.epsilon) {
-            (Some(multiplier), _) => self.with_noise(multiplier, self.settings.selection.epsilon),
-            (None, Some(epsilon)) => {
-                let neighbouring = privacy.neighbouring;
-                let target = Target { neighbouring, ..Target::new(epsilon, privacy.delta) };
-                // A first look, so that settings that make no sense are named as such.
-                self.at_scale(1.0)?;
-                let (together, _) = scale(&target, |together| {
-                    let plan = self.at_scale(together).ok()?;
-                    let steps = plan.step_event().clone().repeat(self.steps());
-                    let all = self.before.iter().cloned().chain([steps]).collect();
-                    Some(Event::Compose(all))
-                })?;
-                self.at_scale(together)
-            }
-            (None, None) => Err(CalibrationError::NoBudget),
+        if let Some(multiplier) = self.settings.privacy.noise_multiplier {
+            return self.with_noise(multiplier, self.settings.selection.epsilon);
         }
+        // A first look, so that settings that make no sense are named as such.
+        self.at_scale(1.0)?;
+        let together = noise(self.settings, &self.before, 1.0, |together| {
+            let plan = self.at_scale(together).ok()?;
+            Some(plan.step_event().clone().repeat(self.steps()))
+        })?;
+        self.at_scale(together)
     }
 
     /// The plan whose selection and noise together cost about as much as one Gaussian of multiplier
@@ -97,7 +90,7 @@ impl Known<'_> {
     fn with_noise(&self, multiplier: f64, draw: Option<f64>) -> Result<Plan, CalibrationError> {
         let Settings { privacy, training, .. } = self.settings;
         let selection = match self.settings.method {
-            Method::None | Method::Dpsgd => SelectionSettings::Everything,
+            Method::None | Method::Counts | Method::Dpsgd => SelectionSettings::Everything,
             Method::Sparse => self.selection(draw.unwrap_or(0.1))?,
         };
         // Without selection there is nothing to clip again, as in the paper's DP-SGD.

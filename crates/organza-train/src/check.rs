@@ -80,8 +80,8 @@ fn is_between(value: f64) -> bool {
 }
 
 fn same(setting: &'static str, value: u64, expected: u64) -> Result<(), SettingError> {
-    debug_assert_eq!(expected, 1, "the message names the only version there is");
-    require(setting, value, value == expected, "1")
+    debug_assert_eq!(expected, 2, "the message names the only version there is");
+    require(setting, value, value == expected, "2")
 }
 
 fn positive(setting: &'static str, value: f64) -> Result<(), SettingError> {
@@ -141,6 +141,6 @@ mod tests {
         assert_eq!(named(|it| it.training.steps = Some(0)), "--steps");
         assert_eq!(named(|it| it.selection.gamma = 1.5), "--gamma");
         assert_eq!(named(|it| it.model.window = 0), "--window");
-        assert_eq!(named(|it| it.version = 2), "version");
+        assert_eq!(named(|it| it.version = 1), "version");
     }
 }

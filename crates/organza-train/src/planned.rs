@@ -1,6 +1,7 @@
 //! What a session will do, known before its first file is written.
 
 use crate::calibration::Known;
+use crate::phases::CountPhases;
 use crate::prepare::{PrepareError, Prepared};
 use crate::run::{RunPlan, StepMethod};
 use crate::session::SessionError;
@@ -16,17 +17,21 @@ const COUNT_SHARE: f64 = 0.01;
 /// What releasing the number of units costs where there is no budget.
 const COUNT_EPSILON: f64 = 0.01;
 
-/// The plan of a run, what pays for it, and how the number of units is released.
+/// The plan of a run, what pays for it, and what is released before its first step.
 pub(crate) struct Planned {
-    pub(crate) run: RunPlan,
+    /// None if there are no steps.
+    pub(crate) run: Option<RunPlan>,
     /// None without privacy.
     pub(crate) budget: Option<Budget>,
-    /// None if the number of units is public.
+    /// None if the number of units is public or not needed.
     pub(crate) count: Option<NoisyCount>,
+    /// The noise of word and pair counts.
+    pub(crate) counts: CountPhases,
 }
 
 impl Planned {
-    /// Calibrates. The same settings, data and key give the same plan.
+    /// Calibrates. The same settings, data and key give the same plan; `before` is what was charged
+    /// already.
     ///
     /// # Privacy
     /// The plan may depend on the noisy number of units. It stays in memory until that number is
@@ -34,24 +39,33 @@ impl Planned {
     pub(crate) fn new(
         settings: &Settings,
         prepared: &Prepared,
+        before: &[Event],
         source: &RandomSource,
     ) -> Result<Self, SessionError> {
+        let counts = CountPhases::new(settings, before)?;
+        let budget = match settings.method {
+            Method::None => None,
+            _ => Some(budget(settings)?),
+        };
+        if settings.method == Method::Counts && settings.counts.fine_tuning_share == 0.0 {
+            return Ok(Self { run: None, budget, count: None, counts });
+        }
         check_batch(settings, prepared)?;
         let task = &prepared.task;
         let count = count(settings)?;
-        let before: Vec<Event> = count.iter().map(NoisyCount::event).collect();
         let units = match (&count, settings.privacy.units) {
             (_, Some(declared)) => declared,
             (Some(count), None) => count.release(task.units(), &source.named(UNITS)),
             (None, None) => task.units(),
         };
-        let known = Known { settings, tables: task.tables(), units, before };
+        let before = before.iter().cloned();
+        let before = before.chain(counts.events(settings)?).chain(count.iter().map(NoisyCount::event));
+        let known = Known { settings, tables: task.tables(), units, before: before.collect() };
         let steps = known.steps();
-        let (method, budget) = if settings.method == Method::None {
-            let expected_batch = settings.training.batch;
-            (StepMethod::NotPrivate { rate: known.rate(), expected_batch }, None)
+        let method = if settings.method == Method::None {
+            StepMethod::NotPrivate { rate: known.rate(), expected_batch: settings.training.batch }
         } else {
-            (StepMethod::Private(known.plan()?), Some(budget(settings)?))
+            StepMethod::Private(known.plan()?)
         };
         let training = &settings.training;
         let every = |times: u64| steps.div_ceil(times.max(1)).max(1);
@@ -63,7 +77,7 @@ impl Planned {
             evaluate_every: every(training.evaluations),
             checkpoint_every: every(training.checkpoints),
         };
-        Ok(Self { run, budget, count })
+        Ok(Self { run: Some(run), budget, count, counts })
     }
 }
 
@@ -94,7 +108,7 @@ fn count(settings: &Settings) -> Result<Option<NoisyCount>, PlanError> {
 
 /// The budget that was given. Where only noise was given there is none to keep to: the run may spend
 /// what that noise costs, and the certificate says what it came to.
-fn budget(settings: &Settings) -> Result<Budget, SessionError> {
+pub(crate) fn budget(settings: &Settings) -> Result<Budget, SessionError> {
     let privacy = &settings.privacy;
     let epsilon = privacy.epsilon.unwrap_or(f64::MAX);
     Ok(Budget::new(epsilon, privacy.delta, privacy.neighbouring)?)

@@ -1,6 +1,6 @@
 //! From settings to a task: text is read, cut into words and parted.
 
-use crate::settings::{Settings, SplitSettings};
+use crate::settings::{Method, Settings, SplitSettings, VocabularyOrigin};
 use crate::words::WordTask;
 use organza_data::source::open;
 use organza_data::split::{Shares, Sizes, by_unit, in_order, shuffled};
@@ -24,8 +24,6 @@ pub struct Prepared {
     pub task: WordTask,
     /// The words.
     pub vocabulary: Vocabulary,
-    /// What was taken for public.
-    pub facts: Vec<PublicFact>,
 }
 
 /// Why there is nothing to train.
@@ -40,12 +38,6 @@ pub enum PrepareError {
     /// There are no negatives.
     #[error(transparent)]
     Negatives(#[from] NegativesError),
-    /// It is not said where the words come from.
-    #[error(
-        "the words of a private text are private too: give a public list by --vocabulary-file, or \
-         say that the words of this text are public by --vocabulary declared-public"
-    )]
-    NoVocabulary,
     /// Nothing is left to train on.
     #[error("no unit is left to train on: the text is too short for its split")]
     NoUnits,
@@ -54,41 +46,88 @@ pub enum PrepareError {
     Settings(String),
 }
 
-/// Reads and prepares all that training needs.
+/// Reads the text.
 ///
 /// # Errors
-/// What is wrong with the text or the settings, and what to do.
-pub fn prepare(settings: &Settings) -> Result<Prepared, PrepareError> {
+/// What is wrong with the text, and what to do.
+pub fn read_text(settings: &Settings) -> Result<TokenisedText, PrepareError> {
     let data = &settings.data;
-    let unit = settings.privacy.unit;
-    let (source, built_in): (Box<dyn TextSource>, bool) = match &data.path {
-        Some(path) => (open(path)?, false),
-        None => (Box::new(Synthetic::new(PUBLIC_SEED, DEFAULT_LINES)), true),
+    let source: Box<dyn TextSource> = match &data.path {
+        Some(path) => open(path)?,
+        None => Box::new(Synthetic::new(PUBLIC_SEED, DEFAULT_LINES)),
     };
     let tokeniser = Tokeniser {
         words: if data.ascii { Words::Ascii } else { Words::Unicode },
         lower_case: !data.keep_case,
         stop_words: if data.drop_stop_words { StopWords::English } else { StopWords::Keep },
     };
+    let unit = settings.privacy.unit;
     let layout = if unit == Unit::User { Layout::Users } else { Layout::Lines };
-    let text = TokenisedText::read(source.as_ref(), &tokeniser, layout)?;
-    let VocabularyRelease { vocabulary, fact } = words_of(settings, built_in, &text)?;
-    let mut facts = vec![fact];
+    Ok(TokenisedText::read(source.as_ref(), &tokeniser, layout)?)
+}
 
+/// The words, if they need no charge: those of the built-in corpus or of a public file, those that
+/// were declared public, and all of a run without privacy.
+///
+/// # Errors
+/// What is wrong with the file or the text.
+pub(crate) fn public_words(
+    settings: &Settings,
+    text: &TokenisedText,
+) -> Result<Option<VocabularyRelease>, PrepareError> {
+    let data = &settings.data;
+    let counted = DeclaredPublic { size: data.vocabulary_size, minimum_count: data.minimum_count };
+    let built_in = "the words of the built-in corpus, which is synthetic";
+    let exposed = "the words of the data without protection: this run is not private";
+    let (release, fact) = match &data.vocabulary {
+        VocabularyOrigin::File(path) => (FromFile::new(path).vocabulary(text)?, None),
+        _ if data.path.is_none() => (counted.vocabulary(text)?, Some(built_in)),
+        VocabularyOrigin::DeclaredPublic => (counted.vocabulary(text)?, None),
+        VocabularyOrigin::Private { .. } if settings.method == Method::None => {
+            (counted.vocabulary(text)?, Some(exposed))
+        }
+        VocabularyOrigin::Private { .. } => return Ok(None),
+    };
+    let fact = fact.map_or(release.fact, |value| PublicFact {
+        name: "vocabulary".to_owned(),
+        value: value.to_owned(),
+    });
+    Ok(Some(VocabularyRelease { vocabulary: release.vocabulary, fact }))
+}
+
+/// The facts that are taken for public beside the words.
+///
+/// # Errors
+/// If the split does not go with the unit.
+pub(crate) fn public_facts(settings: &Settings) -> Result<Vec<PublicFact>, PrepareError> {
+    if matches!(settings.data.split, SplitSettings::Units { .. }) {
+        return Ok(Vec::new());
+    }
+    if settings.privacy.unit != Unit::Pair {
+        let wanted = "the paper's split is of single pairs: use --unit pair with this preset";
+        return Err(PrepareError::Settings(wanted.to_owned()));
+    }
+    let value = "the guarantee is for the training pairs, after the split".to_owned();
+    Ok(vec![PublicFact { name: "split".to_owned(), value }])
+}
+
+/// Prepares all that training needs.
+///
+/// # Errors
+/// What is wrong with the text or the settings, and what to do.
+pub(crate) fn prepare(
+    settings: &Settings,
+    text: TokenisedText,
+    vocabulary: Vocabulary,
+) -> Result<Prepared, PrepareError> {
+    let data = &settings.data;
+    let unit = settings.privacy.unit;
     let whole_texts = matches!(data.split, SplitSettings::WholeTexts);
     let corpus = text.into_corpus(&vocabulary);
     let corpus = if whole_texts { corpus.ordered_by_name_hash() } else { corpus };
     let objective =
         if settings.model.cbow { Objective::ContinuousBag } else { Objective::SkipGram };
     let samples = Samples::new(corpus, objective, settings.model.window)?;
-    if !matches!(data.split, SplitSettings::Units { .. }) {
-        if unit != Unit::Pair {
-            let wanted = "the paper's split is of single pairs: use --unit pair with this preset";
-            return Err(PrepareError::Settings(wanted.to_owned()));
-        }
-        let value = "the guarantee is for the training pairs, after the split".to_owned();
-        facts.push(PublicFact { name: "split".to_owned(), value });
-    }
     let split = match data.split {
         SplitSettings::Units { validation, test } => {
             by_unit(&samples, unit, Shares { validation, test }, PUBLIC_SEED)?
@@ -112,27 +151,7 @@ pub fn prepare(settings: &Settings) -> Result<Prepared, PrepareError> {
     let negatives = Negatives::uniform(words)?;
     let per_unit = settings.privacy.per_unit;
     let task = WordTask::new(samples, split, model, negatives, settings.model.negatives, per_unit);
-    Ok(Prepared { task, vocabulary, facts })
-}
-
-fn words_of(
-    settings: &Settings,
-    built_in: bool,
-    text: &TokenisedText,
-) -> Result<VocabularyRelease, PrepareError> {
-    let data = &settings.data;
-    if let Some(path) = &data.vocabulary_file {
-        return Ok(FromFile::new(path).vocabulary(text)?);
-    }
-    let counted = DeclaredPublic { size: data.vocabulary_size, minimum_count: data.minimum_count };
-    let mut release = match (built_in, data.vocabulary_declared_public) {
-        (false, false) => return Err(PrepareError::NoVocabulary),
-        _ => counted.vocabulary(text)?,
-    };
-    if built_in {
-        release.fact.value = "the words of the built-in corpus, which is synthetic".to_owned();
-    }
-    Ok(release)
+    Ok(Prepared { task, vocabulary })
 }
 
 /// The first parameters: independent of the data.

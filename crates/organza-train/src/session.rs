@@ -6,9 +6,11 @@ use crate::check::SettingError;
 use crate::folder::{FolderError, RunFolder};
 use crate::metrics::{self, Point};
 use crate::planned::{Planned, UNITS};
-use crate::prepare::{PrepareError, Prepared, initial, prepare};
+use crate::first::First;
+use crate::prepare::{PrepareError, Prepared, prepare, public_facts, read_text};
 use crate::run::{Observer, Outcome, Purse, RunError, run};
 use crate::settings::{Method, Settings};
+use crate::vocabulary::{Words, release_words};
 use organza_accountant::Accountant;
 use organza_ledger::{
     Account, AccountError, BudgetError, Charge, Header, Ledger, LedgerError, TornLine,
@@ -118,27 +120,47 @@ impl Session {
     /// Begins a run in an empty folder.
     ///
     /// # Errors
-    /// If text or settings cannot be used, in which case nothing is written, or the folder cannot.
+    /// If text or settings cannot be used, in which case nothing is written, or the folder cannot. A
+    /// private vocabulary is paid for before it is seen: if it cannot be used, the charge stays.
     pub fn begin(settings: Settings, path: &Path) -> Result<Self, SessionError> {
         settings.check()?;
         RunFolder::check_free(path)?;
-        let prepared = prepare(&settings)?;
+        let text = read_text(&settings)?;
+        let words = Words::new(&settings, &text)?;
+        let header = header(&settings, &words)?;
         let source = match settings.seed {
             Some(seed) => RandomSource::from_seed(seed),
             None => RandomSource::from_operating_system()?,
         };
-        let planned = Planned::new(&settings, &prepared, &source)?;
-        let folder = RunFolder::create(path)?;
-        let data = prepared.task.fingerprint();
-        let key = *source.key().expose();
-        let state = State { version: 1, key, data, settings: settings.clone() };
-        folder.write(&folder.private(STATE), json(&state)?.as_bytes())?;
-        let ledger = match settings.method {
-            Method::None => None,
-            _ => Some(Ledger::create(&folder.file(LEDGER), header(&settings, &prepared))?),
+        let data = text.fingerprint();
+        let state =
+            State { version: 1, key: *source.key().expose(), data, settings: settings.clone() };
+        let create = || -> Result<_, SessionError> {
+            let folder = RunFolder::create(path)?;
+            folder.write(&folder.private(STATE), json(&state)?.as_bytes())?;
+            let ledger = match settings.method {
+                Method::None => None,
+                _ => Some(Ledger::create(&folder.file(LEDGER), header)?),
+            };
+            // Last: a folder with settings is one that can go on.
+            folder.write(&folder.file(SETTINGS), json(&settings)?.as_bytes())?;
+            Ok((folder, ledger))
         };
-        // Last: a folder with settings is one that can go on.
-        folder.write(&folder.file(SETTINGS), json(&settings)?.as_bytes())?;
+        let ((folder, ledger), prepared, planned) = match words {
+            Words::Public(release) => {
+                let prepared = prepare(&settings, text, release.vocabulary)?;
+                let planned = Planned::new(&settings, &prepared, &[], &source)?;
+                (create()?, prepared, planned)
+            }
+            Words::Private(plan) => {
+                let (folder, mut ledger) = create()?;
+                let event = plan.event();
+                let vocabulary = release_words(&settings, plan, &text, &source, ledger.as_mut())?;
+                let prepared = prepare(&settings, text, vocabulary)?;
+                let planned = Planned::new(&settings, &prepared, &[event], &source)?;
+                ((folder, ledger), prepared, planned)
+            }
+        };
         Ok(Self { settings, folder, source, prepared, planned, ledger, torn: None })
     }
 
@@ -173,20 +195,21 @@ impl Session {
                  or begin a new run by `organza train --settings`",
             ));
         }
-        let prepared = prepare(&settings)?;
-        if prepared.task.fingerprint() != state.data {
+        let text = read_text(&settings)?;
+        if text.fingerprint() != state.data {
             return Err(changed(
                 "the data is not what it was when the run began: its noise would not hide the \
                  difference. Bring the old data back, or begin a new run",
             ));
         }
+        let words = Words::new(&settings, &text)?;
         let origin = settings.seed.map_or(Origin::OperatingSystem, Origin::Seed);
         let source = RandomSource::resume(StreamKey::from_bytes(state.key), origin);
-        let (ledger, torn) = match settings.method {
+        let (mut ledger, torn) = match settings.method {
             Method::None => (None, None),
             _ => {
                 let (ledger, torn) = Ledger::open(&folder.file(LEDGER))?;
-                if *ledger.header() != header(&settings, &prepared) {
+                if *ledger.header() != header(&settings, &words)? {
                     return Err(changed(
                         "the settings are not those that the ledger was begun with",
                     ));
@@ -194,7 +217,15 @@ impl Session {
                 (Some(ledger), torn)
             }
         };
-        let planned = Planned::new(&settings, &prepared, &source)?;
+        let (vocabulary, before) = match words {
+            Words::Public(release) => (release.vocabulary, Vec::new()),
+            Words::Private(plan) => {
+                let before = vec![plan.event()];
+                (release_words(&settings, plan, &text, &source, ledger.as_mut())?, before)
+            }
+        };
+        let prepared = prepare(&settings, text, vocabulary)?;
+        let planned = Planned::new(&settings, &prepared, &before, &source)?;
         Ok(Self { settings, folder, source, prepared, planned, ledger, torn })
     }
 
@@ -218,20 +249,23 @@ impl Session {
         observer: &mut dyn Observer,
     ) -> Result<Ended, SessionError> {
         let account = Accountant::new(self.settings.privacy.neighbouring);
-        let Planned { run: plan, budget, count } = &self.planned;
-        if let (Some(ledger), Some(budget), Some(count)) = (&mut self.ledger, budget, count) {
-            let charge = Charge::once(UNITS, count.event())
-                .with_key(self.source.fingerprint())
-                .for_neighbours(self.settings.privacy.neighbouring);
-            let _paid = budget.charge(ledger, &account, charge)?;
-        }
-        let task = &self.prepared.task;
-        let parameters = initial(&self.settings, task.model(), &self.source);
-        let purse = match (&mut self.ledger, budget) {
+        let Planned { run: plan, budget, count, .. } = &self.planned;
+        let mut purse = match (&mut self.ledger, budget) {
             (Some(ledger), Some(budget)) => Some(Purse { ledger, budget, account: &account }),
             _ => None,
         };
-        let outcome = run(task, plan, &self.folder, &self.source, parameters, purse, observer)?;
+        let task = &self.prepared.task;
+        let first = First::new(&self.settings, task, &self.planned.counts, &self.source, purse.as_mut())?;
+        if let (Some(purse), Some(count)) = (&mut purse, count) {
+            let charge = Charge::once(UNITS, count.event())
+                .with_key(self.source.fingerprint())
+                .for_neighbours(self.settings.privacy.neighbouring);
+            let _paid = purse.charge(charge)?;
+        }
+        let outcome = match plan {
+            Some(plan) => run(task, plan, &self.folder, &self.source, first.parameters, purse, observer)?,
+            None => first.into_result(task, &self.folder, observer)?,
+        };
         match outcome {
             Outcome::Interrupted { steps } => Ok(Ended::Interrupted { steps }),
             Outcome::Done { parameters, seconds } => {
@@ -253,7 +287,7 @@ impl Session {
                 Some(Account::epsilon(account, &ledger.events(), self.settings.privacy.delta)?)
             }
         };
-        let steps = self.planned.run.steps;
+        let steps = self.planned.run.as_ref().map_or(0, |plan| plan.steps);
         let certificate = Certificate::new(&self.settings, self.ledger.as_ref(), spent, steps);
         crate::export::write(&self.folder, &self.prepared, &parameters, &certificate)?;
         self.folder.write(&self.folder.file(CERTIFICATE), json(&certificate)?.as_bytes())?;
@@ -267,15 +301,19 @@ impl Session {
     }
 }
 
-fn header(settings: &Settings, prepared: &Prepared) -> Header {
+fn header(settings: &Settings, words: &Words) -> Result<Header, SessionError> {
     let privacy = &settings.privacy;
     let header = Header::new(privacy.neighbouring, privacy.unit, privacy.delta);
-    let facts = prepared.facts.iter();
-    let header = facts.fold(header, |header, fact| header.declare_public(&fact.name, &fact.value));
-    match privacy.units {
+    let mut facts = public_facts(settings)?;
+    if let Words::Public(release) = words {
+        facts.insert(0, release.fact.clone());
+    }
+    let header =
+        facts.iter().fold(header, |header, fact| header.declare_public(&fact.name, &fact.value));
+    Ok(match privacy.units {
         Some(units) => header.declare_public("units", units.to_string()),
         None => header,
-    }
+    })
 }
 
 fn json(value: &impl Serialize) -> Result<String, SessionError> {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// The version of the settings file that this library reads and writes.
-pub const SETTINGS_VERSION: u64 = 1;
+pub const SETTINGS_VERSION: u64 = 2;
 
 /// All that determines a run, beside the data and the key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,6 +24,8 @@ pub struct Settings {
     pub selection: SelectionChoice,
     /// What is promised.
     pub privacy: PrivacySettings,
+    /// How the budget is split, and what counts it pays for.
+    pub counts: CountsSettings,
     /// How training goes.
     pub training: TrainingSettings,
     /// A seed makes the run reproducible and *not private*.
@@ -42,16 +44,29 @@ pub struct DataSettings {
     pub keep_case: bool,
     /// English stop words are left out.
     pub drop_stop_words: bool,
-    /// A public file of words, one a line.
-    pub vocabulary_file: Option<PathBuf>,
-    /// The words are counted from the data and declared public.
-    pub vocabulary_declared_public: bool,
+    /// Where the words come from.
+    pub vocabulary: VocabularyOrigin,
     /// How many words.
     pub vocabulary_size: Option<usize>,
     /// How often a word occurs at least.
     pub minimum_count: Option<u64>,
     /// How training, validation and test data are parted.
     pub split: SplitSettings,
+}
+
+/// Where the words come from, which is part of privacy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VocabularyOrigin {
+    /// A public file of words, one a line.
+    File(PathBuf),
+    /// They are counted from the data and declared public.
+    DeclaredPublic,
+    /// They are released with a charge: a word that few units have stays secret.
+    Private {
+        /// At most so many distinct words of a unit count.
+        words_per_unit: u64,
+    },
 }
 
 /// How training, validation and test data are parted.
@@ -95,6 +110,8 @@ pub struct ModelSettings {
 pub enum Method {
     /// Without privacy.
     None,
+    /// Word and pair counts are released once; training on them costs nothing more.
+    Counts,
     /// Noise on every coordinate.
     Dpsgd,
     /// Private selection, noise on what was selected: the paper's Algorithm 3.
@@ -105,6 +122,7 @@ impl std::fmt::Display for Method {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(match self {
             Self::None => "none",
+            Self::Counts => "counts",
             Self::Dpsgd => "dpsgd",
             Self::Sparse => "sparse",
         })
@@ -181,6 +199,29 @@ pub struct PrivacySettings {
     pub units: Option<u64>,
 }
 
+/// What is released before the first step, and what part of the budget it gets.
+///
+/// The rule: phases come in the order vocabulary, word counts, pair counts, steps. The noise of a phase is the
+/// least at which all phases so far cost no more than their shares of epsilon together; the last phase
+/// spends what is left.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CountsSettings {
+    /// The share of a private vocabulary.
+    pub vocabulary_share: f64,
+    /// The share of word counts, which set the output bias; 0 for none.
+    pub word_share: f64,
+    /// The share of private steps after method `counts`; 0 for none.
+    pub fine_tuning_share: f64,
+    /// The L2 bound of a unit's table of pair counts, for units that have many pairs.
+    pub pair_clip: f64,
+    /// The L2 bound of a unit's word counts, for units that have many.
+    pub word_clip: f64,
+    /// Cells whose noisy count is below so many deviations of the noise are not released; without it,
+    /// all cells of small vocabularies are, and a bar is chosen by the number of cells for others.
+    pub bar: Option<f64>,
+}
+
 /// How training goes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -215,8 +256,7 @@ impl Settings {
                 ascii: false,
                 keep_case: false,
                 drop_stop_words: false,
-                vocabulary_file: None,
-                vocabulary_declared_public: false,
+                vocabulary: VocabularyOrigin::Private { words_per_unit: 64 },
                 vocabulary_size: None,
                 minimum_count: None,
                 split: SplitSettings::Units { validation: 0.05, test: 0.05 },
@@ -249,6 +289,14 @@ impl Settings {
                 noise_multiplier: None,
                 units: None,
             },
+            counts: CountsSettings {
+                vocabulary_share: 0.1,
+                word_share: 0.0,
+                fine_tuning_share: 0.0,
+                pair_clip: 20.0,
+                word_clip: 20.0,
+                bar: None,
+            },
             training: TrainingSettings {
                 batch: 1_000.0,
                 epochs: 20.0,
@@ -271,7 +319,7 @@ impl Settings {
         let mut settings = Self::standard();
         settings.data.ascii = true;
         settings.data.drop_stop_words = true;
-        settings.data.vocabulary_declared_public = true;
+        settings.data.vocabulary = VocabularyOrigin::DeclaredPublic;
         settings.data.vocabulary_size = Some(1_000);
         settings.data.split = SplitSettings::PaperShuffled;
         settings.model = ModelSettings {

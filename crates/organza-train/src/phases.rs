@@ -1,0 +1,177 @@
+//! What is released before the first step, and how one budget pays for all of it.
+
+use crate::calibration::CalibrationError;
+use crate::session::SessionError;
+use crate::settings::{CountsSettings, Method, Settings, VocabularyOrigin};
+use organza_accountant::calibrate::{Target, scale};
+use organza_data::cooccurrence::{CooccurrenceSettings, PairCounts, PairWeights, WordCounts};
+use organza_data::{PrivateVocabularyPlan, PrivateVocabularySettings, VocabularyRule};
+use organza_ledger::{Event, Unit};
+use organza_mechanism::CountNoise;
+
+/// The part of delta that a private vocabulary may spend: the chance that a word of one unit alone shows.
+const VOCABULARY_DELTA: f64 = 0.1;
+
+/// The least noise at which `before` and what `event` makes of it cost at most `share` of epsilon; or
+/// the noise that was asked for.
+///
+/// # Privacy
+/// It depends on settings alone. The account composes all events of `before` with the new one, so what
+/// one phase leaves over is spent by the next.
+pub(crate) fn noise(
+    settings: &Settings,
+    before: &[Event],
+    share: f64,
+    event: impl Fn(f64) -> Option<Event>,
+) -> Result<f64, CalibrationError> {
+    let privacy = &settings.privacy;
+    match (privacy.noise_multiplier, privacy.epsilon) {
+        (Some(multiplier), _) => Ok(multiplier),
+        (None, Some(epsilon)) => {
+            let target = Target::new(share * epsilon, privacy.delta);
+            let target = Target { neighbouring: privacy.neighbouring, ..target };
+            let all = |noise| {
+                let before = before.iter().cloned();
+                Some(Event::Compose(before.chain([event(noise)?]).collect()))
+            };
+            Ok(scale(&target, all)?.0)
+        }
+        (None, None) => Err(CalibrationError::NoBudget),
+    }
+}
+
+/// The shares of epsilon up to and with each phase.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Shares {
+    /// The vocabulary alone.
+    pub(crate) vocabulary: f64,
+    /// And the word counts.
+    pub(crate) words: f64,
+    /// And the pair counts.
+    pub(crate) pairs: f64,
+}
+
+impl Shares {
+    pub(crate) fn of(settings: &Settings) -> Self {
+        let CountsSettings { vocabulary_share, word_share, fine_tuning_share, .. } =
+            settings.counts;
+        let is_private = matches!(settings.data.vocabulary, VocabularyOrigin::Private { .. });
+        let vocabulary = if is_private && settings.data.path.is_some() { vocabulary_share } else { 0.0 };
+        Self { vocabulary, words: vocabulary + word_share, pairs: 1.0 - fine_tuning_share }
+    }
+}
+
+/// How the vocabulary is released. A unit of one pair has Laplace noise on its two words; a larger one has
+/// Gaussian noise on counts of 1 / sqrt(its words), so that units with few words count more for each.
+pub(crate) fn vocabulary(settings: &Settings, words_per_unit: u64) -> Result<PrivateVocabularyPlan, SessionError> {
+    let privacy = &settings.privacy;
+    let delta = VOCABULARY_DELTA * privacy.delta;
+    let at = |noise: f64| {
+        let (words_per_unit, rule) = match privacy.unit {
+            Unit::Pair => (2, VocabularyRule::Laplace { epsilon: 1.0 / noise, delta }),
+            _ => (words_per_unit, VocabularyRule::WeightedGaussian { multiplier: noise, delta }),
+        };
+        PrivateVocabularyPlan::new(PrivateVocabularySettings {
+            unit: privacy.unit,
+            window: settings.model.window,
+            neighbouring: privacy.neighbouring,
+            size: settings.data.vocabulary_size,
+            words_per_unit,
+            rule,
+        })
+    };
+    // A first look, so that settings that make no sense are named as such.
+    at(1.0)?;
+    let share = Shares::of(settings).vocabulary;
+    Ok(at(noise(settings, &[], share, |noise| at(noise).ok().map(|plan| plan.event()))?)?)
+}
+
+/// The noise of word counts and of pair counts, if any.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct CountPhases {
+    pub(crate) words: Option<CountNoise>,
+    pub(crate) pairs: Option<CountNoise>,
+}
+
+impl CountPhases {
+    /// Calibrates both together: of what they may spend, words get `word_share` parts and pairs the
+    /// rest, as parts of epsilon for Laplace noise and of 1 / deviation^2 for Gaussian noise.
+    pub(crate) fn new(settings: &Settings, before: &[Event]) -> Result<Self, SessionError> {
+        let shares = Shares::of(settings);
+        let words = settings.counts.word_share > 0.0 && settings.method != Method::None;
+        let pairs = settings.method == Method::Counts;
+        if !words && !pairs {
+            return Ok(Self { words: None, pairs: None });
+        }
+        let until = if pairs { shares.pairs } else { shares.words };
+        let part = if pairs {
+            settings.counts.word_share / (shares.pairs - shares.vocabulary)
+        } else {
+            1.0
+        };
+        let at = |noise: f64| {
+            let kind = |part: f64| (part > 0.0).then(|| count_noise(settings.privacy.unit, noise, part));
+            Self { words: kind(part), pairs: kind(1.0 - part) }
+        };
+        // A first look, so that settings that make no sense are named as such.
+        at(1.0).events(settings)?;
+        let event = |noise: f64| at(noise).events(settings).ok().map(Event::Compose);
+        Ok(at(noise(settings, before, until, event)?))
+    }
+
+    /// What they cost, which does not depend on the number of words.
+    pub(crate) fn events(&self, settings: &Settings) -> Result<Vec<Event>, SessionError> {
+        let least = 2;
+        let words = self.words.map(|noise| word_counts(settings, least, noise)).transpose()?;
+        let pairs = self.pairs.map(|noise| pair_counts(settings, least, noise, PairWeights::default()));
+        let pairs = pairs.transpose()?;
+        Ok(words.iter().map(WordCounts::event).chain(pairs.iter().map(PairCounts::event)).collect())
+    }
+}
+
+fn count_noise(unit: Unit, noise: f64, part: f64) -> CountNoise {
+    match unit {
+        Unit::Pair => CountNoise::DiscreteLaplace { epsilon: part / noise },
+        _ => CountNoise::RoundedGaussian { multiplier: noise / part.sqrt() },
+    }
+}
+
+/// The plan of word counts over `words` words.
+pub(crate) fn word_counts(
+    settings: &Settings,
+    words: u32,
+    noise: CountNoise,
+) -> Result<WordCounts, SessionError> {
+    let clip = settings.counts.word_clip;
+    Ok(WordCounts::new(shared(settings, words, noise, clip, PairWeights::default()))?)
+}
+
+/// The plan of pair counts over `words` words.
+pub(crate) fn pair_counts(
+    settings: &Settings,
+    words: u32,
+    noise: CountNoise,
+    weights: PairWeights,
+) -> Result<PairCounts, SessionError> {
+    let clip = settings.counts.pair_clip;
+    Ok(PairCounts::new(shared(settings, words, noise, clip, weights))?)
+}
+
+fn shared(
+    settings: &Settings,
+    words: u32,
+    noise: CountNoise,
+    clip: f64,
+    weights: PairWeights,
+) -> CooccurrenceSettings {
+    let unit = settings.privacy.unit;
+    CooccurrenceSettings {
+        unit,
+        words,
+        neighbouring: settings.privacy.neighbouring,
+        budget: noise,
+        clip: (unit != Unit::Pair).then_some(clip),
+        bar: settings.counts.bar,
+        weights,
+    }
+}
