@@ -17,11 +17,14 @@
 mod batch;
 mod clip;
 mod count;
+mod exact;
 mod gradient;
 mod grid;
+mod histogram;
 mod noise;
 mod plan;
 pub mod random;
+mod release;
 mod row_index;
 pub mod sample;
 mod scores;
@@ -33,9 +36,13 @@ pub use batch::{Batch, BatchPart, BatchSum, PartSum, PoissonSampler, Selected};
 pub use count::NoisyCount;
 pub use gradient::UnitGradient;
 pub use grid::Grid;
+pub use histogram::{
+    Bound, CountNoise, Histogram, HistogramPlan, HistogramSettings, NoisyHistogram, UnitCounts,
+};
 pub use noise::Noised;
 pub use plan::{NoiseSettings, NumericSparse, Plan, PlanError, PlanSettings, SelectionSettings};
 pub use random::{Purpose, RandomSource};
+pub use release::{NotPaid, Release};
 pub use scores::By;
 pub use select::Selection;
 pub use shape::{Shape, ShapeError};
