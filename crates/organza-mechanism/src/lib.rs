@@ -12,6 +12,10 @@
 //! charge ([`PoissonSampler::charge`]), so what is drawn and what is charged agree. Whoever runs steps
 //! makes that charge first. Only [`Noised`] has values to read, but for counts that say themselves
 //! that they are not private.
+//!
+//! What is released once, before any step, takes the same way: a [`HistogramPlan`] makes counts over
+//! known cells, an [`ItemsPlan`] those of items whose names may be secret. Each makes a [`Release`],
+//! which states its charge, and takes the proof of that charge before it gives anything.
 #![forbid(unsafe_code)]
 
 mod batch;
@@ -31,6 +35,7 @@ mod scores;
 mod select;
 mod shape;
 mod sum;
+mod unknown_domain;
 
 pub use batch::{Batch, BatchPart, BatchSum, PartSum, PoissonSampler, Selected};
 pub use count::NoisyCount;
@@ -46,3 +51,4 @@ pub use release::{NotPaid, Release};
 pub use scores::By;
 pub use select::Selection;
 pub use shape::{Shape, ShapeError};
+pub use unknown_domain::{ItemCounts, ItemRule, ItemSettings, ItemsPlan, NoisyItems};

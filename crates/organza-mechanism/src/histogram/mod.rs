@@ -12,6 +12,7 @@ mod unit;
 
 pub use noisy::NoisyHistogram;
 pub use plan::HistogramPlan;
+pub(crate) use plan::at_most;
 pub use settings::{Bound, CountNoise, HistogramSettings};
 pub use sum::Histogram;
 pub use unit::UnitCounts;

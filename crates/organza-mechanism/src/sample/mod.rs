@@ -26,6 +26,8 @@ pub use gumbel::gumbel;
 pub use integer_noise::{IntegerNoise, NoiseAbove};
 pub use laplace::{laplace, laplace_above};
 #[cfg(test)]
+pub(crate) use quantile::normal_quantile;
+#[cfg(test)]
 pub(crate) use rounded_gaussian::RoundedGaussian;
 pub use subset::{Skips, poisson_subset, uniform_subset};
 pub use uniform::{below, coin, unit};
