@@ -203,6 +203,21 @@ pub enum DataError {
     /// Users were asked for where none are known.
     #[error("units by user need text with users: each line `user <tab> text`")]
     NoUsers,
+    /// Pairs were to be counted where samples have several input words.
+    #[error("units of pairs need pairs: take the skip-gram objective, or count by line or by user")]
+    PairsNeeded,
+    /// Settings of counts or of a private vocabulary with which there can be no release.
+    #[error(transparent)]
+    Counts(#[from] organza_mechanism::PlanError),
+    /// A release that was not charged.
+    #[error(transparent)]
+    NotPaid(#[from] organza_mechanism::NotPaid),
+    /// A private vocabulary was asked for twice.
+    #[error(
+        "this private vocabulary was released already: its noise serves one text, so keep the first \
+         result, or make a new release with its own charge"
+    )]
+    VocabularyReleased,
     /// A unit that text does not have.
     #[error("text has no unit `{0}`: take `pair`, `line` or `user`")]
     NoSuchUnit(organza_ledger::Unit),

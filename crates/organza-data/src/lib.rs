@@ -7,7 +7,8 @@
 //! ```
 //!
 //! Nothing here is private: a [`TokenisedText`], a [`Corpus`] and all [`Samples`] *are* the data.
-//! What leaves them leaves by a mechanism, with two exceptions that the certificate names: a
+//! What leaves them leaves by a mechanism (a [`PrivateVocabulary`], the noisy counts of
+//! [`cooccurrence`], gradients with noise), with two exceptions that the certificate names: a
 //! vocabulary that was declared public ([`VocabularySource`]) and whatever else a person declares.
 //! Errors name files, lines and counts for the person who holds the data, and go no further.
 //!
@@ -36,6 +37,7 @@
 #![forbid(unsafe_code)]
 
 mod alias;
+pub mod cooccurrence;
 mod corpus;
 mod dictionary;
 mod error;
@@ -61,4 +63,7 @@ pub use synthetic::{DEFAULT_LINES, Synthetic};
 pub use text::{Layout, TokenisedText};
 pub use token::{StopWords, Tokeniser, Words};
 pub use units::Units;
-pub use vocabulary::{DeclaredPublic, FromFile, Vocabulary, VocabularyRelease, VocabularySource};
+pub use vocabulary::{
+    DeclaredPublic, FromFile, PrivateVocabulary, PrivateVocabularyPlan, PrivateVocabularySettings,
+    PrivateWords, Vocabulary, VocabularyRelease, VocabularyRule, VocabularySource,
+};

@@ -127,6 +127,20 @@ impl Units {
         })
     }
 
+    /// The lines of a unit, where a unit is a line or a user; none if there is no such unit.
+    pub(crate) fn lines_of(&self, unit: u64) -> Option<&[u64]> {
+        let Members::Lines { lines, starts, .. } = &self.members else { return None };
+        let unit = usize::try_from(unit).ok()?;
+        match (self.unit, starts) {
+            (Unit::User, Some(starts)) => {
+                let bounds = starts.get(unit..)?.get(..2)?;
+                lines.get(bounds[0] as usize..bounds[1] as usize)
+            }
+            (Unit::Line, _) => lines.get(unit..)?.get(..1),
+            _ => None,
+        }
+    }
+
     /// All samples, unit by unit.
     pub fn all<'a>(&'a self, samples: &'a Samples) -> impl Iterator<Item = Sample<'a>> {
         let (range, listed, lines) = match &self.members {

@@ -12,30 +12,43 @@
 //! charge ([`PoissonSampler::charge`]), so what is drawn and what is charged agree. Whoever runs steps
 //! makes that charge first. Only [`Noised`] has values to read, but for counts that say themselves
 //! that they are not private.
+//!
+//! What is released once, before any step, takes the same way: a [`HistogramPlan`] makes counts over
+//! known cells, an [`ItemsPlan`] those of items whose names may be secret. Each makes a [`Release`],
+//! which states its charge, and takes the proof of that charge before it gives anything.
 #![forbid(unsafe_code)]
 
 mod batch;
 mod clip;
 mod count;
+mod exact;
 mod gradient;
 mod grid;
+mod histogram;
 mod noise;
 mod plan;
 pub mod random;
+mod release;
 mod row_index;
 pub mod sample;
 mod scores;
 mod select;
 mod shape;
 mod sum;
+mod unknown_domain;
 
 pub use batch::{Batch, BatchPart, BatchSum, PartSum, PoissonSampler, Selected};
 pub use count::NoisyCount;
 pub use gradient::UnitGradient;
 pub use grid::Grid;
+pub use histogram::{
+    Bound, CountNoise, Histogram, HistogramPlan, HistogramSettings, NoisyHistogram, UnitCounts,
+};
 pub use noise::Noised;
 pub use plan::{NoiseSettings, NumericSparse, Plan, PlanError, PlanSettings, SelectionSettings};
 pub use random::{Purpose, RandomSource};
+pub use release::{NotPaid, Release};
 pub use scores::By;
 pub use select::Selection;
 pub use shape::{Shape, ShapeError};
+pub use unknown_domain::{ItemCounts, ItemRule, ItemSettings, ItemsPlan, NoisyItems};

@@ -1,22 +1,33 @@
 //! Samplers: one distribution a file, complete in its tails.
 //!
 //! A sampler draws real numbers as doubles; whoever adds them to data rounds them to the grid first
-//! (see [`Grid`](crate::Grid)).
+//! (see [`Grid`](crate::Grid)). [`IntegerNoise`] draws whole numbers, exactly.
 
 mod binomial;
+mod discrete_laplace;
 mod exponential;
 mod gaussian;
 mod geometric;
 mod gumbel;
+mod integer_noise;
 mod laplace;
+mod quantile;
+mod rounded_gaussian;
 mod subset;
 mod uniform;
 
 pub use binomial::binomial;
+#[cfg(test)]
+pub(crate) use discrete_laplace::DiscreteLaplace;
 pub use exponential::{exponential, probability_of_exponential_above};
 pub use gaussian::{fill_normal, fill_normal_f32, normal};
 pub use geometric::{Hazard, geometric};
 pub use gumbel::gumbel;
+pub use integer_noise::{IntegerNoise, NoiseAbove};
 pub use laplace::{laplace, laplace_above};
+#[cfg(test)]
+pub(crate) use quantile::normal_quantile;
+#[cfg(test)]
+pub(crate) use rounded_gaussian::RoundedGaussian;
 pub use subset::{Skips, poisson_subset, uniform_subset};
 pub use uniform::{below, coin, unit};

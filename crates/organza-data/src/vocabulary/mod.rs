@@ -1,5 +1,12 @@
 //! Vocabularies, and where they come from, which is part of privacy.
 
+mod private;
+
+pub use private::{
+    PrivateVocabulary, PrivateVocabularyPlan, PrivateVocabularySettings, PrivateWords,
+    VocabularyRule,
+};
+
 use crate::source::TextPath;
 use crate::{DataError, LineProblem, TextSource, TokenisedText};
 use organza_ledger::{Event, PublicFact};

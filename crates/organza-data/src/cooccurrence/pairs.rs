@@ -1,0 +1,177 @@
+//! The noisy table of pairs.
+
+use super::settings::{CooccurrenceSettings, PairWeights};
+use super::table::PairTable;
+use super::together::{Seen, walk};
+use crate::{DataError, Samples, Units};
+use organza_ledger::{Charged, Event, Unit};
+use organza_mechanism::{HistogramPlan, RandomSource, Release, UnitCounts};
+
+/// A checked plan for the counts of pairs.
+///
+/// # Privacy
+/// - Unit `pair`: each ordered training pair is one unit and one count in one unordered cell: L1
+///   sensitivity 1.
+/// - Units `line` and `user`: two places within a window of each other are one count in the cell of
+///   their words; the counts of the whole unit, weighted, are clipped in L2.
+///
+/// The vocabulary must be public or released before; which cells there are follows from it alone.
+#[derive(Clone, Debug)]
+pub struct PairCounts {
+    settings: CooccurrenceSettings,
+    table: PairTable,
+    plan: HistogramPlan,
+}
+
+impl PairCounts {
+    /// Checks settings.
+    ///
+    /// # Errors
+    /// Names the first setting with which there can be no such release.
+    pub fn new(settings: CooccurrenceSettings) -> Result<Self, DataError> {
+        let table = PairTable::new(settings.words);
+        let plan = settings.plan(table.cells())?;
+        Ok(Self { settings, table, plan })
+    }
+
+    /// What the release costs.
+    pub fn event(&self) -> Event {
+        self.plan.event()
+    }
+
+    /// The histogram behind it: bar, deviation and what corrects for the bar, in weighted counts.
+    pub fn histogram_plan(&self) -> &HistogramPlan {
+        &self.plan
+    }
+
+    /// The release, under the purpose `pair counts`: charge it, then count.
+    pub fn release(&self, source: &RandomSource) -> Release {
+        self.plan.release("pair counts", source)
+    }
+
+    /// Counts all units, and releases the noisy table.
+    ///
+    /// # Errors
+    /// If the data is not what the plan is for, or the charge not for this release.
+    pub fn count(
+        &self,
+        samples: &Samples,
+        units: &Units,
+        release: &Release,
+        paid: Charged,
+    ) -> Result<NoisyPairs, DataError> {
+        self.settings.check_data(samples, units)?;
+        let mut histogram = self.plan.histogram();
+        let mut unit = UnitCounts::new();
+        walk(samples, units, &self.settings.weights, |seen| match seen {
+            Seen::Together(one, other, weight) => unit.add(self.table.cell(one, other), weight),
+            Seen::EndOfUnit => {
+                self.weigh(&mut unit);
+                histogram.add(&mut unit);
+            }
+        })?;
+        let noisy = histogram.noise(release, paid)?;
+        let weights = &self.settings.weights;
+        let pairs = noisy
+            .cells()
+            .map(|(cell, count)| {
+                let (larger, smaller) = self.table.words_of(cell);
+                let weight = weights.of_word(larger) * weights.of_word(smaller);
+                NoisyPair { larger, smaller, count: count / weight }
+            })
+            .collect();
+        Ok(NoisyPairs {
+            pairs,
+            table: self.table,
+            plan: self.plan.clone(),
+            weights: weights.clone(),
+            unit: self.settings.unit,
+        })
+    }
+
+    /// Caps and weights the cells of a complete unit.
+    fn weigh(&self, unit: &mut UnitCounts) {
+        let PairWeights { most_per_cell, by_word, .. } = &self.settings.weights;
+        if most_per_cell.is_none() && by_word.is_none() {
+            return;
+        }
+        for (cell, amount) in unit.merge() {
+            let (larger, smaller) = self.table.words_of(*cell);
+            let weights = &self.settings.weights;
+            *amount = amount.min(most_per_cell.unwrap_or(f64::INFINITY))
+                * weights.of_word(larger)
+                * weights.of_word(smaller);
+        }
+    }
+}
+
+/// The noisy count of two words.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NoisyPair {
+    /// The word of the larger number.
+    pub larger: u32,
+    /// The word of the smaller number, or the same one.
+    pub smaller: u32,
+    /// How often they stand together, with noise; without the weights of words.
+    pub count: f64,
+}
+
+/// A released table of pairs: every cell that is not listed was below the bar.
+#[derive(Clone, Debug)]
+pub struct NoisyPairs {
+    pairs: Vec<NoisyPair>,
+    table: PairTable,
+    plan: HistogramPlan,
+    weights: PairWeights,
+    unit: Unit,
+}
+
+impl NoisyPairs {
+    /// The released cells, by the larger and then by the smaller word.
+    pub fn pairs(&self) -> &[NoisyPair] {
+        &self.pairs
+    }
+
+    /// All cells there are.
+    pub fn table(&self) -> PairTable {
+        self.table
+    }
+
+    /// The histogram it came from, in weighted counts.
+    pub fn histogram_plan(&self) -> &HistogramPlan {
+        &self.plan
+    }
+
+    /// How many ordered training pairs one count stands for: 1 where a training pair is the unit, and 2
+    /// for lines and users, because any two places are (target, context) in both directions.
+    pub fn pairs_per_count(&self) -> f64 {
+        if self.unit == Unit::Pair { 1.0 } else { 2.0 }
+    }
+
+    /// The weight of a cell before clip and noise.
+    pub fn weight(&self, one: u32, other: u32) -> f64 {
+        self.weights.of_word(one) * self.weights.of_word(other)
+    }
+
+    /// The bar of a cell, in counts.
+    pub fn bar(&self, one: u32, other: u32) -> Option<f64> {
+        self.plan.bar().map(|bar| bar / self.weight(one, other))
+    }
+
+    /// The standard deviation of the noise of a cell, in counts.
+    pub fn deviation(&self, one: u32, other: u32) -> f64 {
+        self.plan.deviation() / self.weight(one, other)
+    }
+
+    /// How likely a cell with this true count is released.
+    pub fn chance_above(&self, one: u32, other: u32, count: f64) -> f64 {
+        self.plan.chance_above(count * self.weight(one, other))
+    }
+
+    /// The expectation of the noise of a cell with this true count where it is released, and of 0
+    /// where it is not, in counts.
+    pub fn excess_above(&self, one: u32, other: u32, count: f64) -> f64 {
+        let weight = self.weight(one, other);
+        self.plan.excess_above(count * weight) / weight
+    }
+}

@@ -1,0 +1,257 @@
+//! A vocabulary that is released by a mechanism.
+
+use super::{Vocabulary, VocabularyRelease, VocabularySource, fact};
+use crate::{Corpus, DataError, TokenisedText};
+use organza_ledger::{Charged, Event, Neighbouring, PublicFact, Unit};
+use organza_mechanism::{
+    ItemCounts, ItemRule, ItemSettings, ItemsPlan, PlanError, RandomSource, Release,
+};
+use std::sync::Mutex;
+
+/// The words of a training pair.
+const WORDS_OF_PAIR: u64 = 2;
+
+/// How words are released.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum VocabularyRule {
+    /// The number of units with a word, with discrete Laplace noise, above a threshold.
+    Laplace {
+        /// The guarantee, but for `delta`.
+        epsilon: f64,
+        /// The probability that a word of one unit alone shows.
+        delta: f64,
+    },
+    /// The number of units with a word, with rounded Gaussian noise, above a threshold.
+    Gaussian {
+        /// Standard deviation over sensitivity.
+        multiplier: f64,
+        /// The probability that a word of one unit alone shows.
+        delta: f64,
+    },
+    /// Each of the j words of a unit counts 1 / sqrt(j): the best where units have many words.
+    WeightedGaussian {
+        /// Standard deviation over sensitivity.
+        multiplier: f64,
+        /// The probability that a word of one unit alone shows.
+        delta: f64,
+    },
+    /// The top words down to a noisy bar (Durfee and Rogers 2019), without counts; needs a size.
+    LimitedDomain {
+        /// The bounded range of one draw; there are as many draws as the vocabulary has words.
+        epsilon: f64,
+        /// The probability that a word outside the common domain shows.
+        delta: f64,
+        /// How many of the most frequent words are candidates.
+        domain: u64,
+    },
+}
+
+/// Settings of a private vocabulary.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PrivateVocabularySettings {
+    /// What is protected as one: a training pair, a line or a user.
+    pub unit: Unit,
+    /// How far the words of a training pair stand apart at the most; for the unit `pair` alone.
+    pub window: u32,
+    /// The relation for which the event is stated.
+    pub neighbouring: Neighbouring,
+    /// How many words are kept at the most, of those of the largest noisy counts.
+    pub size: Option<usize>,
+    /// How many distinct words of a unit count; a pair has 2.
+    pub words_per_unit: u64,
+    /// Noise and threshold.
+    pub rule: VocabularyRule,
+}
+
+/// A checked plan for a private vocabulary.
+///
+/// # Privacy
+/// The words themselves may be secret, so only words that many units have are released: see
+/// [`ItemsPlan`] for the mechanism and its proof. What is counted:
+///
+/// - Units `line` and `user`: each distinct word of the unit once, at most `words_per_unit` of
+///   them, chosen uniformly by randomness of the unit's own.
+/// - Unit `pair`: the two words of each ordered pair of places within the window, in the text as it
+///   stands. Here a record of the data is a pair with the words between its ends; whether it becomes a
+///   training pair (if few enough of the words between are in the vocabulary) depends on the record and on the
+///   released vocabulary alone, so vocabulary and training speak about the same units.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PrivateVocabularyPlan {
+    settings: PrivateVocabularySettings,
+    items: ItemsPlan,
+}
+
+impl PrivateVocabularyPlan {
+    /// Checks settings.
+    ///
+    /// # Errors
+    /// Names the first setting with which there can be no such release.
+    pub fn new(settings: PrivateVocabularySettings) -> Result<Self, DataError> {
+        match settings.unit {
+            Unit::Line | Unit::User => {}
+            Unit::Pair if settings.words_per_unit != WORDS_OF_PAIR => {
+                return Err(DataError::Counts(PlanError {
+                    setting: "words per unit",
+                    value: settings.words_per_unit.to_string(),
+                    reason: "a training pair has 2 words".into(),
+                    remedy: "give 2".into(),
+                }));
+            }
+            Unit::Pair if settings.window == 0 => return Err(DataError::NoWindow),
+            Unit::Pair => {}
+            unit => return Err(DataError::NoSuchUnit(unit)),
+        }
+        let rule = match settings.rule {
+            VocabularyRule::Laplace { epsilon, delta } => ItemRule::Laplace { epsilon, delta },
+            VocabularyRule::Gaussian { multiplier, delta } => {
+                ItemRule::Gaussian { multiplier, delta }
+            }
+            VocabularyRule::WeightedGaussian { multiplier, delta } => {
+                ItemRule::WeightedGaussian { multiplier, delta }
+            }
+            VocabularyRule::LimitedDomain { epsilon, delta, domain } => {
+                let draws = settings.size.unwrap_or_default() as u64;
+                ItemRule::LimitedDomain { epsilon, delta, domain, draws }
+            }
+        };
+        let PrivateVocabularySettings { words_per_unit, neighbouring, .. } = settings;
+        let items =
+            ItemsPlan::new(ItemSettings { items_per_unit: words_per_unit, neighbouring, rule })?;
+        Ok(Self { settings, items })
+    }
+
+    /// What the release costs.
+    pub fn event(&self) -> Event {
+        self.items.event()
+    }
+
+    /// The noisy count that a word must reach, where the rule has a fixed one.
+    pub fn threshold(&self) -> Option<f64> {
+        self.items.threshold()
+    }
+
+    /// The release, under the purpose `vocabulary`: charge it, then hand in the proof.
+    pub fn release(&self, source: &RandomSource) -> Release {
+        self.items.release("vocabulary", source)
+    }
+
+    /// The source of the vocabulary, now that it is paid for.
+    pub fn paid(self, release: Release, paid: Charged) -> PrivateVocabulary {
+        PrivateVocabulary { plan: self, unused: Mutex::new(Some((release, paid))) }
+    }
+}
+
+/// A private vocabulary, paid for: it can be released once.
+#[derive(Debug)]
+pub struct PrivateVocabulary {
+    plan: PrivateVocabularyPlan,
+    unused: Mutex<Option<(Release, Charged)>>,
+}
+
+/// A released vocabulary with what the release tells beside the words.
+#[derive(Clone, Debug)]
+pub struct PrivateWords {
+    /// The words, those of the largest noisy counts first.
+    pub vocabulary: Vocabulary,
+    /// The noisy count of each word, where the rule releases counts: of units, weighted where the rule
+    /// weights them.
+    pub counts: Option<Vec<f64>>,
+    /// The standard deviation of the noise on a count.
+    pub deviation: Option<f64>,
+    /// What the vocabulary is, in words.
+    pub fact: PublicFact,
+}
+
+impl PrivateVocabulary {
+    /// Releases the words of a text with their noisy counts.
+    ///
+    /// # Errors
+    /// If the charge was not for this release, if it was used already, if the text has no such units,
+    /// or if fewer than two words reached the threshold.
+    pub fn words(&self, text: &TokenisedText) -> Result<PrivateWords, DataError> {
+        let settings = &self.plan.settings;
+        if settings.unit == Unit::User && text.lines().user_count().is_none() {
+            return Err(DataError::NoUsers);
+        }
+        let mut unused = self.unused.lock().map_err(|_| DataError::VocabularyReleased)?;
+        let (release, paid) = unused.take().ok_or(DataError::VocabularyReleased)?;
+        // Words are counted by their place in the alphabet: what decides among equals is then the
+        // word itself, and not where it first stood.
+        let mut alphabet: Vec<u32> = (0..text.words().len() as u32).collect();
+        alphabet.sort_unstable_by_key(|number| &text.words()[*number as usize]);
+        let mut rank = vec![0; alphabet.len()];
+        for (place, number) in (0_u32..).zip(&alphabet) {
+            rank[*number as usize] = place;
+        }
+        let mut counts = self.plan.items.counts(release);
+        add_units(text.lines(), settings, &rank, &mut counts);
+        let noisy = counts.noise(paid)?;
+
+        let most = settings.size.unwrap_or(usize::MAX);
+        let word = |place: u32| text.words()[alphabet[place as usize] as usize].clone();
+        let (words, counts): (Vec<_>, Vec<_>) =
+            noisy.items().iter().take(most).map(|(place, count)| (word(*place), *count)).unzip();
+        let vocabulary = Vocabulary::new(words)?;
+        let fact = fact(self.statement(vocabulary.len()));
+        let deviation = self.plan.items.deviation();
+        Ok(PrivateWords { vocabulary, counts: counts.into_iter().collect(), deviation, fact })
+    }
+
+    fn statement(&self, found: usize) -> String {
+        let PrivateVocabularySettings { unit, words_per_unit, .. } = self.plan.settings;
+        let bar = match self.plan.threshold() {
+            Some(threshold) => format!("noisy counts from {threshold:.1} on"),
+            None => "a limited domain".to_owned(),
+        };
+        format!(
+            "{found} words, released with noise and charged on the ledger (unit {unit}, at most \
+             {words_per_unit} words of each, {bar})"
+        )
+    }
+}
+
+impl VocabularySource for PrivateVocabulary {
+    fn event(&self) -> Option<Event> {
+        Some(self.plan.event())
+    }
+
+    fn vocabulary(&self, text: &TokenisedText) -> Result<VocabularyRelease, DataError> {
+        let PrivateWords { vocabulary, fact, .. } = self.words(text)?;
+        Ok(VocabularyRelease { vocabulary, fact })
+    }
+}
+
+/// Adds every unit of the text.
+fn add_units(
+    lines: &Corpus,
+    settings: &PrivateVocabularySettings,
+    rank: &[u32],
+    counts: &mut ItemCounts<u32>,
+) {
+    let words = |line: u64| lines.line(line).iter().map(|number| rank[*number as usize]);
+    match settings.unit {
+        Unit::Pair => {
+            let window = settings.window as usize;
+            for line in 0..lines.line_count() {
+                let tokens: Vec<u32> = words(line).collect();
+                for (place, &word) in tokens.iter().enumerate() {
+                    for &other in tokens[place + 1..].iter().take(window) {
+                        // One unit in each direction.
+                        counts.add([word, other]);
+                        counts.add([other, word]);
+                    }
+                }
+            }
+        }
+        Unit::User => {
+            let mut order: Vec<u64> = (0..lines.line_count()).collect();
+            order.sort_by_key(|line| lines.user_of_line(*line));
+            for of_user in
+                order.chunk_by(|one, other| lines.user_of_line(*one) == lines.user_of_line(*other))
+            {
+                counts.add(of_user.iter().flat_map(|line| words(*line)));
+            }
+        }
+        _ => (0..lines.line_count()).for_each(|line| counts.add(words(line))),
+    }
+}

@@ -1,0 +1,112 @@
+//! Noise on every cell, drawn for few of them.
+
+use super::plan::HistogramPlan;
+use crate::random::{Purpose, RandomSource};
+
+/// Which substream serves what.
+const OCCUPIED: u64 = 0;
+const SKIPS: u64 = 1;
+const EMPTY: u64 = 2;
+
+/// Noisy counts: a released result.
+///
+/// # Privacy
+/// It has the law of noise on *all* cells, of which those at or above the public bar are kept. Cells with
+/// a count get their own noise and meet the bar; the others are independent of each other and of
+/// these, and have no count, so it is enough to draw which of them reach the bar (each with
+/// the exact probability p = Pr\[Z >= bar\], by geometric skips: their number is Binomial and their places are
+/// uniform without replacement) and, for these, Z given Z >= bar. The result is sorted by cell and shows
+/// nowhere which way a cell went. Time and memory follow the cells that occur, and are not private.
+#[derive(Clone, Debug)]
+pub struct NoisyHistogram {
+    plan: HistogramPlan,
+    /// By cell, in grid steps.
+    cells: Vec<(u64, i64)>,
+    private: bool,
+}
+
+impl NoisyHistogram {
+    pub(super) fn new(plan: HistogramPlan, sums: &[(u64, u64)], source: &RandomSource) -> Self {
+        let cells = match plan.bar_in_steps() {
+            None => dense(&plan, sums, source),
+            Some(bar) => above(&plan, bar, sums, source),
+        };
+        Self { plan, cells, private: source.is_private() }
+    }
+
+    /// The released cells in their order, with their noisy counts.
+    pub fn cells(&self) -> impl ExactSizeIterator<Item = (u64, f64)> {
+        let step = self.plan.step();
+        self.cells.iter().map(move |(cell, count)| (*cell, *count as f64 * step))
+    }
+
+    /// How many cells were released.
+    pub fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// Whether no cell was.
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    /// The plan it was made by.
+    pub fn plan(&self) -> &HistogramPlan {
+        &self.plan
+    }
+
+    /// Whether nobody can know the noise.
+    pub fn is_private(&self) -> bool {
+        self.private
+    }
+}
+
+fn noisy(count: u64, noise: i64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX).saturating_add(noise)
+}
+
+fn dense(plan: &HistogramPlan, sums: &[(u64, u64)], source: &RandomSource) -> Vec<(u64, i64)> {
+    let mut random = source.substream(Purpose::Release, 0, OCCUPIED);
+    let mut sums = sums.iter().peekable();
+    (0..plan.settings().cells)
+        .map(|cell| {
+            let count = sums.next_if(|(next, _)| *next == cell).map_or(0, |(_, count)| *count);
+            (cell, noisy(count, plan.noise().draw(&mut random)))
+        })
+        .collect()
+}
+
+fn above(
+    plan: &HistogramPlan,
+    bar: i64,
+    sums: &[(u64, u64)],
+    source: &RandomSource,
+) -> Vec<(u64, i64)> {
+    let mut random = source.substream(Purpose::Release, 0, OCCUPIED);
+    let mut cells: Vec<(u64, i64)> = sums
+        .iter()
+        .map(|(cell, count)| (*cell, noisy(*count, plan.noise().draw(&mut random))))
+        .filter(|(_, count)| *count >= bar)
+        .collect();
+
+    let noise = plan.noise().above(bar).expect("the plan has checked that noise reaches its bar");
+    let mut skips = source.substream(Purpose::Release, 0, SKIPS);
+    let mut values = source.substream(Purpose::Release, 0, EMPTY);
+    let mut occupied = sums.iter().map(|(cell, _)| *cell).peekable();
+    // The number of the next empty cell among the empty ones, and how many occupied ones lie before it.
+    let (mut place, mut before) = (0, 0);
+    let empty = plan.settings().cells - sums.len() as u64;
+    loop {
+        place += noise.skip(empty - place, &mut skips);
+        if place == empty {
+            break;
+        }
+        while occupied.next_if(|cell| *cell <= place + before).is_some() {
+            before += 1;
+        }
+        cells.push((place + before, noise.draw(&mut values)));
+        place += 1;
+    }
+    cells.sort_unstable_by_key(|(cell, _)| *cell);
+    cells
+}

@@ -1,0 +1,125 @@
+//! Counts of items over the units, and their release.
+
+use super::plan::{ItemsPlan, Method};
+use crate::random::{Purpose, RandomSource};
+use crate::release::{NotPaid, Release};
+use crate::sample::uniform_subset;
+use organza_ledger::Charged;
+use std::collections::BTreeMap;
+
+/// How much each item counts, before any noise: there is nothing to read.
+///
+/// # Privacy
+/// Each unit is added once. Of its distinct items at most c count: a uniform choice among them by
+/// randomness of the unit's own, so that what one unit contributes depends on no other. (A choice by
+/// alphabet or by place in the text would always pass over the same words.)
+///
+/// ```compile_fail,E0599
+/// # fn read(counts: organza_mechanism::ItemCounts<&str>) {
+/// counts.items();
+/// # }
+/// ```
+pub struct ItemCounts<Item> {
+    plan: ItemsPlan,
+    release: Release,
+    units: u64,
+    /// In steps.
+    counts: BTreeMap<Item, u64>,
+}
+
+impl<Item: Ord> ItemCounts<Item> {
+    pub(super) fn new(plan: ItemsPlan, release: Release) -> Self {
+        Self { plan, release, units: 0, counts: BTreeMap::new() }
+    }
+
+    /// Adds a unit: all its items, in any order and as often as they come.
+    pub fn add(&mut self, items: impl IntoIterator<Item = Item>) {
+        let mut items: Vec<Item> = items.into_iter().collect();
+        items.sort_unstable();
+        items.dedup();
+        let most = self.plan.settings().items_per_unit;
+        let unit = self.units;
+        self.units += 1;
+        if items.len() as u64 > most {
+            let choices: &RandomSource = self.release.choices();
+            let mut random = choices.substream(Purpose::Selection, 0, unit);
+            let kept = uniform_subset(items.len() as u64, most, &mut random);
+            let mut kept = kept.into_iter().peekable();
+            let mut place = 0;
+            items.retain(|_| {
+                place += 1;
+                kept.next_if_eq(&(place - 1)).is_some()
+            });
+        }
+        let weight = match &self.plan.method {
+            Method::Threshold { weights, .. } => {
+                items.len().checked_sub(1).and_then(|place| weights.get(place)).copied()
+            }
+            Method::Limited(_) => Some(1),
+        };
+        for item in items {
+            let count = self.counts.entry(item).or_default();
+            *count = count.saturating_add(weight.unwrap_or_default());
+        }
+    }
+
+    /// The noise, and what reaches the threshold.
+    ///
+    /// # Errors
+    /// If the charge is not for this release of this plan.
+    pub fn noise(self, paid: Charged) -> Result<NoisyItems<Item>, NotPaid> {
+        let source = self.release.paid(paid, &self.plan.event())?;
+        let mut random = source.substream(Purpose::Release, 0, 0);
+        let items = match &self.plan.method {
+            Method::Threshold { noise, threshold, step, .. } => {
+                let mut items: Vec<(Item, i64)> = self
+                    .counts
+                    .into_iter()
+                    .map(|(item, count)| {
+                        let count = i64::try_from(count).unwrap_or(i64::MAX);
+                        (item, count.saturating_add(noise.draw(&mut random)))
+                    })
+                    .filter(|(_, noisy)| noisy >= threshold)
+                    .collect();
+                // Stable: items of equal noisy counts stay in their own order.
+                items.sort_by_key(|(_, noisy)| std::cmp::Reverse(*noisy));
+                items.into_iter().map(|(item, noisy)| (item, Some(noisy as f64 * step))).collect()
+            }
+            Method::Limited(limited) => {
+                let (items, counts): (Vec<Item>, Vec<u64>) = self.counts.into_iter().unzip();
+                let mut items: Vec<Option<Item>> = items.into_iter().map(Some).collect();
+                let places = limited.select(&counts, &mut random);
+                let shown = places.into_iter().filter_map(|place| items.get_mut(place)?.take());
+                shown.map(|item| (item, None)).collect()
+            }
+        };
+        Ok(NoisyItems { items, private: self.release.is_private() })
+    }
+}
+
+/// Without anything of the counts.
+impl<Item> std::fmt::Debug for ItemCounts<Item> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "ItemCounts({})", self.release.purpose())
+    }
+}
+
+/// Items with their noisy counts, where the rule releases them: a released result, the largest count
+/// first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NoisyItems<Item> {
+    items: Vec<(Item, Option<f64>)>,
+    private: bool,
+}
+
+impl<Item> NoisyItems<Item> {
+    /// The items, the one of the largest noisy count first.
+    pub fn items(&self) -> &[(Item, Option<f64>)] {
+        &self.items
+    }
+
+    /// Whether nobody can know the noise.
+    pub fn is_private(&self) -> bool {
+        self.private
+    }
+}

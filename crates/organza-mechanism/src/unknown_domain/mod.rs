@@ -1,0 +1,13 @@
+//! Items whose very names may be secret: what is released is only what many units have.
+//!
+//! ```text
+//! items of a unit ─(at most c of them)─▶ ItemCounts ─(noise, threshold)─▶ NoisyItems
+//! ```
+
+mod counts;
+mod limited;
+mod plan;
+mod threshold;
+
+pub use counts::{ItemCounts, NoisyItems};
+pub use plan::{ItemRule, ItemSettings, ItemsPlan};
