@@ -36,6 +36,7 @@
 #![forbid(unsafe_code)]
 
 mod alias;
+mod canaries;
 mod corpus;
 mod dictionary;
 mod error;
@@ -51,6 +52,7 @@ mod units;
 mod vocabulary;
 mod window;
 
+pub use canaries::{Phrase, insert_phrases, random_phrase};
 pub use corpus::{Corpus, TextStart};
 pub use error::{DataError, LineProblem, Place};
 pub use frequency::{FrequencyError, frequency_loss};

@@ -99,9 +99,18 @@ impl Samples {
         self.blocks.last().copied().unwrap_or_default()
     }
 
+    /// The corpus, when the samples are needed no more.
+    pub(crate) fn into_corpus(self) -> Corpus {
+        self.corpus
+    }
+
     /// The number of samples in a line.
     pub fn count_in_line(&self, line: u64) -> u64 {
-        let tokens = self.corpus.line(line).len();
+        self.count_of_tokens(self.corpus.line(line).len())
+    }
+
+    /// The number of samples in any line of so many tokens.
+    pub fn count_of_tokens(&self, tokens: usize) -> u64 {
         match self.objective {
             Objective::SkipGram => LineWindow::new(tokens, self.window).pairs(),
             Objective::ContinuousBag if tokens < 2 => 0,

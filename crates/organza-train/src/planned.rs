@@ -42,9 +42,10 @@ impl Planned {
         let before: Vec<Event> = count.iter().map(NoisyCount::event).collect();
         let units = match (&count, settings.privacy.units) {
             (_, Some(declared)) => declared,
-            (Some(count), None) => count.release(task.units(), &source.named(UNITS)),
-            (None, None) => task.units(),
+            (Some(count), None) => count.release(prepared.own_units(), &source.named(UNITS)),
+            (None, None) => prepared.own_units(),
         };
+        let units = units.saturating_add(prepared.public_canary_units());
         let known = Known { settings, tables: task.tables(), units, before };
         let steps = known.steps();
         let (method, budget) = if settings.method == Method::None {
@@ -69,7 +70,8 @@ impl Planned {
 
 fn check_batch(settings: &Settings, prepared: &Prepared) -> Result<(), PrepareError> {
     let batch = settings.training.batch;
-    let units = settings.privacy.units.unwrap_or(prepared.task.units()) as f64;
+    let own = settings.privacy.units.unwrap_or(prepared.own_units());
+    let units = own.saturating_add(prepared.public_canary_units()) as f64;
     if batch > 0.0 && batch <= units {
         return Ok(());
     }

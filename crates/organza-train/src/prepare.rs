@@ -1,6 +1,8 @@
 //! From settings to a task: text is read, cut into words and parted.
 
+use crate::canaries::{Canaries, Planted};
 use crate::settings::{Settings, SplitSettings};
+use crate::task::Task;
 use crate::words::WordTask;
 use organza_data::source::open;
 use organza_data::split::{Shares, Sizes, by_unit, in_order, shuffled};
@@ -26,6 +28,21 @@ pub struct Prepared {
     pub vocabulary: Vocabulary,
     /// What was taken for public.
     pub facts: Vec<PublicFact>,
+    /// What was put into the training data, to be audited for.
+    pub canaries: Option<Planted>,
+}
+
+impl Prepared {
+    /// The true number of training units that are somebody's, hence *not private*.
+    pub(crate) fn own_units(&self) -> u64 {
+        let planted = self.canaries.as_ref().map_or(0, |planted| planted.units);
+        self.task.units() - planted
+    }
+
+    /// By how much canaries make the public number of units larger. It does not depend on the coins.
+    pub(crate) fn public_canary_units(&self) -> u64 {
+        self.canaries.as_ref().map_or(0, |planted| planted.public_units)
+    }
 }
 
 /// Why there is nothing to train.
@@ -54,14 +71,15 @@ pub enum PrepareError {
     Settings(String),
 }
 
-/// Reads and prepares all that training needs.
+/// Reads and prepares all that training needs. Canaries, where settings ask for them, come from `source`:
+/// the same ones from the same key.
 ///
 /// # Errors
 /// What is wrong with the text or the settings, and what to do.
-pub fn prepare(settings: &Settings) -> Result<Prepared, PrepareError> {
+pub fn prepare(settings: &Settings, source: &RandomSource) -> Result<Prepared, PrepareError> {
     let data = &settings.data;
     let unit = settings.privacy.unit;
-    let (source, built_in): (Box<dyn TextSource>, bool) = match &data.path {
+    let (input, built_in): (Box<dyn TextSource>, bool) = match &data.path {
         Some(path) => (open(path)?, false),
         None => (Box::new(Synthetic::new(PUBLIC_SEED, DEFAULT_LINES)), true),
     };
@@ -71,7 +89,7 @@ pub fn prepare(settings: &Settings) -> Result<Prepared, PrepareError> {
         stop_words: if data.drop_stop_words { StopWords::English } else { StopWords::Keep },
     };
     let layout = if unit == Unit::User { Layout::Users } else { Layout::Lines };
-    let text = TokenisedText::read(source.as_ref(), &tokeniser, layout)?;
+    let text = TokenisedText::read(input.as_ref(), &tokeniser, layout)?;
     let VocabularyRelease { vocabulary, fact } = words_of(settings, built_in, &text)?;
     let mut facts = vec![fact];
 
@@ -95,13 +113,22 @@ pub fn prepare(settings: &Settings) -> Result<Prepared, PrepareError> {
         }
         SplitSettings::WholeTexts => in_order(&samples, Sizes::PAPER)?,
         SplitSettings::PaperShuffled => {
-            let source = RandomSource::from_seed(PUBLIC_SEED);
-            shuffled(&samples, Sizes::PAPER, &mut source.substream(Purpose::Data, 0, 0))?
+            let public = RandomSource::from_seed(PUBLIC_SEED);
+            shuffled(&samples, Sizes::PAPER, &mut public.substream(Purpose::Data, 0, 0))?
         }
     };
     if split.train.is_empty() {
         return Err(PrepareError::NoUnits);
     }
+    let (samples, split, canaries) = match settings.canaries {
+        None => (samples, split, None),
+        Some(asked) => {
+            let canaries = Canaries::draw(asked, vocabulary.len(), source);
+            let (samples, split, planted) = canaries.plant(samples, split, source)?;
+            facts.push(planted.fact(unit));
+            (samples, split, Some(planted))
+        }
+    };
     let layout = if settings.model.tied {
         organza_model::Layout::Tied
     } else {
@@ -112,7 +139,7 @@ pub fn prepare(settings: &Settings) -> Result<Prepared, PrepareError> {
     let negatives = Negatives::uniform(words)?;
     let per_unit = settings.privacy.per_unit;
     let task = WordTask::new(samples, split, model, negatives, settings.model.negatives, per_unit);
-    Ok(Prepared { task, vocabulary, facts })
+    Ok(Prepared { task, vocabulary, facts, canaries })
 }
 
 fn words_of(

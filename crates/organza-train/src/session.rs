@@ -3,7 +3,7 @@
 use crate::calibration::CalibrationError;
 use crate::certificate::Certificate;
 use crate::check::SettingError;
-use crate::folder::{FolderError, RunFolder};
+use crate::folder::{CANARIES, FolderError, RunFolder};
 use crate::metrics::{self, Point};
 use crate::planned::{Planned, UNITS};
 use crate::prepare::{PrepareError, Prepared, initial, prepare};
@@ -122,17 +122,20 @@ impl Session {
     pub fn begin(settings: Settings, path: &Path) -> Result<Self, SessionError> {
         settings.check()?;
         RunFolder::check_free(path)?;
-        let prepared = prepare(&settings)?;
         let source = match settings.seed {
             Some(seed) => RandomSource::from_seed(seed),
             None => RandomSource::from_operating_system()?,
         };
+        let prepared = prepare(&settings, &source)?;
         let planned = Planned::new(&settings, &prepared, &source)?;
         let folder = RunFolder::create(path)?;
         let data = prepared.task.fingerprint();
         let key = *source.key().expose();
         let state = State { version: 1, key, data, settings: settings.clone() };
         folder.write(&folder.private(STATE), json(&state)?.as_bytes())?;
+        if let Some(planted) = &prepared.canaries {
+            folder.write(&folder.private(CANARIES), json(&planted.canaries)?.as_bytes())?;
+        }
         let ledger = match settings.method {
             Method::None => None,
             _ => Some(Ledger::create(&folder.file(LEDGER), header(&settings, &prepared))?),
@@ -173,15 +176,15 @@ impl Session {
                  or begin a new run by `organza train --settings`",
             ));
         }
-        let prepared = prepare(&settings)?;
+        let origin = settings.seed.map_or(Origin::OperatingSystem, Origin::Seed);
+        let source = RandomSource::resume(StreamKey::from_bytes(state.key), origin);
+        let prepared = prepare(&settings, &source)?;
         if prepared.task.fingerprint() != state.data {
             return Err(changed(
                 "the data is not what it was when the run began: its noise would not hide the \
                  difference. Bring the old data back, or begin a new run",
             ));
         }
-        let origin = settings.seed.map_or(Origin::OperatingSystem, Origin::Seed);
-        let source = RandomSource::resume(StreamKey::from_bytes(state.key), origin);
         let (ledger, torn) = match settings.method {
             Method::None => (None, None),
             _ => {

@@ -26,8 +26,24 @@ pub struct Settings {
     pub privacy: PrivacySettings,
     /// How training goes.
     pub training: TrainingSettings,
+    /// Phrases that are put into the training data, to be audited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub canaries: Option<CanarySettings>,
     /// A seed makes the run reproducible and *not private*.
     pub seed: Option<u64>,
+}
+
+/// Phrases that are put into the training data, to be audited for: two sets for two kinds of evidence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CanarySettings {
+    /// How many phrases are inserted `repeats` times each, for the test of ranks.
+    pub repeated: u64,
+    /// How often each of them is inserted (n_c).
+    pub repeats: u64,
+    /// How many phrases are inserted once or not at all, each by its own fair coin, for the lower bound
+    /// on epsilon.
+    pub tossed: u64,
 }
 
 /// Where text comes from and how it is cut.
@@ -260,6 +276,7 @@ impl Settings {
                 evaluations: 20,
                 checkpoints: 20,
             },
+            canaries: None,
             seed: None,
         }
     }
