@@ -95,6 +95,14 @@ pub enum DataError {
         /// What is wrong with it.
         problem: LineProblem,
     },
+    /// A phrase to be inserted has a word that is none.
+    #[error("word {word} was to be inserted, but the vocabulary has {words} words, from 0")]
+    UnknownWord {
+        /// Its id.
+        word: u32,
+        /// The size of the vocabulary.
+        words: usize,
+    },
     /// There is nothing to read.
     #[error("`{}` holds no text: give a file with one unit a line", .0.display())]
     NoText(PathBuf),

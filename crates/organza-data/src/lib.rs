@@ -37,6 +37,7 @@
 #![forbid(unsafe_code)]
 
 mod alias;
+mod canaries;
 pub mod cooccurrence;
 mod corpus;
 mod dictionary;
@@ -53,6 +54,7 @@ mod units;
 mod vocabulary;
 mod window;
 
+pub use canaries::{Phrase, insert_phrases, random_phrase};
 pub use corpus::{Corpus, TextStart};
 pub use error::{DataError, LineProblem, Place};
 pub use frequency::{FrequencyError, frequency_loss};

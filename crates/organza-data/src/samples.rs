@@ -17,6 +17,17 @@ pub enum Objective {
     ContinuousBag,
 }
 
+impl Objective {
+    /// The number of samples in any line of so many tokens.
+    pub fn samples_of(self, tokens: usize, window: u32) -> u64 {
+        match self {
+            Self::SkipGram => LineWindow::new(tokens, window).pairs(),
+            Self::ContinuousBag if tokens < 2 => 0,
+            Self::ContinuousBag => tokens as u64,
+        }
+    }
+}
+
 /// Two words that stand within a window: the target, and a word of its context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pair {
@@ -99,14 +110,14 @@ impl Samples {
         self.blocks.last().copied().unwrap_or_default()
     }
 
+    /// The corpus, when the samples are needed no more.
+    pub(crate) fn into_corpus(self) -> Corpus {
+        self.corpus
+    }
+
     /// The number of samples in a line.
     pub fn count_in_line(&self, line: u64) -> u64 {
-        let tokens = self.corpus.line(line).len();
-        match self.objective {
-            Objective::SkipGram => LineWindow::new(tokens, self.window).pairs(),
-            Objective::ContinuousBag if tokens < 2 => 0,
-            Objective::ContinuousBag => tokens as u64,
-        }
+        self.objective.samples_of(self.corpus.line(line).len(), self.window)
     }
 
     /// The numbers of the samples in a line.

@@ -2,6 +2,7 @@
 
 use crate::corpus::Users;
 use crate::dictionary::{Dictionary, LARGEST};
+use sha2::{Digest, Sha256};
 use crate::{Corpus, DataError, Line, LineProblem, TextSource, TextStart, Tokeniser, Vocabulary};
 
 /// How a line is laid out.
@@ -79,6 +80,17 @@ impl TokenisedText {
     /// The lines, as numbers of words.
     pub fn lines(&self) -> &Corpus {
         &self.lines
+    }
+
+    /// SHA-256 of all words and lines: it tells whether a run goes on with the same data.
+    ///
+    /// # Privacy
+    /// As that of a [`Corpus`], it belongs with the private files of a run.
+    pub fn fingerprint(&self) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        self.words.iter().for_each(|word| hash.update(Sha256::digest(word.as_bytes())));
+        hash.update(self.lines.fingerprint());
+        hash.finalize().into()
     }
 
     /// The text in the numbers of a vocabulary. Other words are dropped *before* any window is laid,

@@ -1,5 +1,6 @@
 //! The units of a part of the data: what is protected as one, and the samples of each.
 
+use crate::canaries::Moves;
 use crate::{DataError, Pair, Sample, Samples};
 use organza_ledger::Unit;
 use std::ops::Range;
@@ -75,6 +76,44 @@ impl Units {
             before.push(total);
         }
         Ok(Self { unit, members: Members::Lines { lines, before, starts } })
+    }
+
+    /// The same units where other lines were put between theirs.
+    pub(crate) fn moved(self, moves: &Moves) -> Self {
+        let sample = |sample| moves.sample(sample);
+        let members = match self.members {
+            Members::Range(range) => Members::Listed(range.map(sample).collect()),
+            Members::Listed(listed) => Members::Listed(listed.into_iter().map(sample).collect()),
+            Members::Lines { mut lines, before, starts } => {
+                lines.iter_mut().for_each(|line| *line = moves.line(*line));
+                Members::Lines { lines, before, starts }
+            }
+        };
+        Self { unit: self.unit, members }
+    }
+
+    /// Adds lines as further units: each line, each of its samples, or its user, who has no other line.
+    pub(crate) fn append_lines(&mut self, samples: &Samples, new: &[u64]) {
+        match &mut self.members {
+            Members::Lines { lines, before, starts } => {
+                for &line in new {
+                    let total = before.last().copied().unwrap_or_default();
+                    lines.push(line);
+                    before.push(total + samples.count_in_line(line));
+                    if let Some(starts) = starts {
+                        starts.push(lines.len() as u64);
+                    }
+                }
+            }
+            Members::Listed(listed) => {
+                listed.extend(new.iter().flat_map(|&line| samples.in_line(line)));
+            }
+            Members::Range(range) => {
+                let numbers =
+                    range.clone().chain(new.iter().flat_map(|&line| samples.in_line(line)));
+                self.members = Members::Listed(numbers.collect());
+            }
+        }
     }
 
     /// What a unit is.

@@ -1,7 +1,8 @@
 //! Settings that make sense, before anything is read or written.
 
 use crate::optimizer::OptimizerSettings;
-use crate::settings::{Method, SETTINGS_VERSION, Settings, SplitSettings};
+use crate::settings::{CanarySettings, Method, SETTINGS_VERSION, Settings, SplitSettings};
+use organza_ledger::{Neighbouring, Unit};
 use thiserror::Error;
 
 /// A setting that makes no sense.
@@ -19,6 +20,8 @@ pub struct SettingError {
 const POSITIVE: &str = "above 0 and finite";
 const AT_LEAST_ONE: &str = "at least 1";
 const BETWEEN: &str = "above 0 and below 1";
+/// More than any test of ranks needs, and few enough to be held in memory a thousand times.
+const MOST_CANARIES: u64 = 1_000_000;
 
 impl Settings {
     /// Checks everything that can be checked without the data.
@@ -60,6 +63,10 @@ impl Settings {
             require("--epsilon", "not given", said, "given, or --noise-multiplier in its place")?;
         }
 
+        if let Some(canaries) = self.canaries {
+            check_canaries(canaries, self)?;
+        }
+
         positive("--batch", training.batch)?;
         positive("--epochs", training.epochs)?;
         optional("--steps", training.steps, |steps| *steps >= 1, AT_LEAST_ONE)?;
@@ -69,6 +76,26 @@ impl Settings {
         | OptimizerSettings::Adam { learning_rate, .. }) = training.optimizer;
         positive("--learning-rate", f64::from(learning_rate))
     }
+}
+
+fn check_canaries(canaries: CanarySettings, settings: &Settings) -> Result<(), SettingError> {
+    let CanarySettings { repeated, repeats, tossed } = canaries;
+    require("--canaries", repeated, repeated <= MOST_CANARIES, "at most 1,000,000")?;
+    require("--tossed-canaries", tossed, tossed <= MOST_CANARIES, "at most 1,000,000")?;
+    let is_count = (1..=1_000).contains(&repeats);
+    require("--canary-repeats", repeats, is_count, "from 1 to 1,000")?;
+    if tossed > 0 {
+        let Settings { privacy, .. } = settings;
+        // Only there a canary that is in the data or not is what the promise speaks of.
+        let is_line = privacy.unit == Unit::Line;
+        let expected = "line with --tossed-canaries: each of them is one line";
+        require("--unit", privacy.unit, is_line, expected)?;
+        let is_added = privacy.neighbouring == Neighbouring::AddRemove;
+        let expected = "add-remove with --tossed-canaries: each of them is there or not";
+        require("--neighbouring", privacy.neighbouring, is_added, expected)?;
+        require("--tossed-canaries", tossed, tossed >= 10, "0, or at least 10")?;
+    }
+    Ok(())
 }
 
 fn is_positive(value: &f64) -> bool {
@@ -142,5 +169,17 @@ mod tests {
         assert_eq!(named(|it| it.selection.gamma = 1.5), "--gamma");
         assert_eq!(named(|it| it.model.window = 0), "--window");
         assert_eq!(named(|it| it.version = 1), "version");
+        let canaries = |repeats, tossed| Some(CanarySettings { repeated: 5, repeats, tossed });
+        assert_eq!(named(|it| it.canaries = canaries(0, 0)), "--canary-repeats");
+        assert_eq!(named(|it| it.canaries = canaries(1, 9)), "--tossed-canaries");
+        let with_unit = |unit| {
+            let mut settings = Settings::standard();
+            settings.canaries = canaries(1, 10);
+            settings.privacy.unit = unit;
+            settings.check().map_err(|error| error.setting)
+        };
+        assert_eq!(with_unit(Unit::Line), Ok(()));
+        assert_eq!(with_unit(Unit::Pair), Err("--unit"));
+        assert_eq!(with_unit(Unit::User), Err("--unit"));
     }
 }

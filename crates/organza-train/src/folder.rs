@@ -1,10 +1,15 @@
 //! The folder of a run: what is public in it, what is private, and how files are written.
 
+use crate::canaries::Canaries;
 use organza_model::atomic::{Readers, write_bytes};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
+
+/// The canaries of a run: the one private file that outlives it, because an audit comes later. They are
+/// nobody's data, and say nothing about the key.
+pub(crate) const CANARIES: &str = "canaries.json";
 
 /// The folder of a run.
 #[derive(Clone, Debug)]
@@ -60,7 +65,7 @@ impl RunFolder {
         }
         let private = folder.private("");
         if private.is_dir() {
-            folder.forget_private()?;
+            fs::remove_dir_all(&private).map_err(FolderError::file("delete", &private))?;
         }
         fs::create_dir_all(&private).map_err(FolderError::file("create the folder", &private))?;
         restrict(&private, 0o700).map_err(FolderError::file("protect", &private))?;
@@ -156,7 +161,7 @@ impl RunFolder {
         append().map_err(FolderError::file("write", path))
     }
 
-    /// Deletes the private part, at the end of a run that is not kept.
+    /// Deletes the private part but for the canaries, at the end of a run that is not kept.
     ///
     /// # Errors
     /// If the file system refuses.
@@ -164,7 +169,33 @@ impl RunFolder {
         let private = self.private("");
         // The key first: what is left without it cannot go on and is of no use to anyone.
         let _ = fs::remove_file(self.private("state.json"));
-        fs::remove_dir_all(&private).map_err(FolderError::file("delete", &private))
+        let mut kept = false;
+        for entry in fs::read_dir(&private).map_err(FolderError::file("read", &private))? {
+            let entry = entry.map_err(FolderError::file("read", &private))?;
+            if entry.file_name() == CANARIES {
+                kept = true;
+                continue;
+            }
+            let path = entry.path();
+            let deleted =
+                if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            deleted.map_err(FolderError::file("delete", &path))?;
+        }
+        if kept {
+            return Ok(());
+        }
+        fs::remove_dir(&private).map_err(FolderError::file("delete", &private))
+    }
+
+    /// What was put into the training data of this run, to be audited for; `None` if nothing was.
+    ///
+    /// # Errors
+    /// If the file is there and cannot be read.
+    pub fn canaries(&self) -> Result<Option<Canaries>, FolderError> {
+        let path = self.private(CANARIES);
+        let Some(bytes) = self.read(&path)? else { return Ok(None) };
+        let canaries = serde_json::from_slice(&bytes).map_err(io::Error::from);
+        canaries.map(Some).map_err(FolderError::file("read", &path))
     }
 }
 
@@ -222,5 +253,24 @@ mod tests {
         assert_eq!(mode(&folder.private("key")), 0o600);
         folder.forget_private().unwrap();
         assert!(folder.read(&folder.private("key")).unwrap().is_none());
+        assert!(!folder.private("").exists());
+    }
+
+    #[test]
+    fn canaries_outlive_the_run_and_nothing_else_does() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = RunFolder::create(&place.path().join("run")).unwrap();
+        assert!(folder.canaries().unwrap().is_none());
+        for name in ["state.json", "checkpoint.safetensors", CANARIES] {
+            folder.write(&folder.private(name), b"{}").unwrap();
+        }
+        folder.forget_private().unwrap();
+        folder.forget_private().unwrap();
+        let left: Vec<_> = fs::read_dir(folder.private("")).unwrap().collect();
+        assert_eq!(left.len(), 1);
+        let error = folder.canaries().unwrap_err().to_string();
+        assert!(error.contains(CANARIES), "{error}");
+        let folder = RunFolder::create(folder.path()).unwrap();
+        assert!(!folder.private(CANARIES).exists(), "a new run keeps nothing of an old one");
     }
 }

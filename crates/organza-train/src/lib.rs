@@ -6,6 +6,7 @@
 
 mod average;
 mod calibration;
+mod canaries;
 mod certificate;
 mod check;
 mod checkpoint;
@@ -27,6 +28,7 @@ mod words;
 
 pub use average::Average;
 pub use calibration::CalibrationError;
+pub use canaries::{Canaries, Guesses, Planted, Tossed};
 pub use certificate::Certificate;
 pub use check::SettingError;
 pub use checkpoint::{Best, Checkpoint, CheckpointError};

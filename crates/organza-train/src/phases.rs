@@ -143,7 +143,7 @@ pub(crate) fn word_counts(
     noise: CountNoise,
 ) -> Result<WordCounts, SessionError> {
     let clip = settings.counts.word_clip;
-    Ok(WordCounts::new(shared(settings, words, noise, clip, PairWeights::default()))?)
+    Ok(WordCounts::new(shared(settings, words, noise, clip, None, PairWeights::default()))?)
 }
 
 /// The plan of pair counts over `words` words.
@@ -154,7 +154,7 @@ pub(crate) fn pair_counts(
     weights: PairWeights,
 ) -> Result<PairCounts, SessionError> {
     let clip = settings.counts.pair_clip;
-    Ok(PairCounts::new(shared(settings, words, noise, clip, weights))?)
+    Ok(PairCounts::new(shared(settings, words, noise, clip, settings.counts.bar, weights))?)
 }
 
 fn shared(
@@ -162,6 +162,7 @@ fn shared(
     words: u32,
     noise: CountNoise,
     clip: f64,
+    bar: Option<f64>,
     weights: PairWeights,
 ) -> CooccurrenceSettings {
     let unit = settings.privacy.unit;
@@ -169,9 +170,9 @@ fn shared(
         unit,
         words,
         neighbouring: settings.privacy.neighbouring,
-        budget: noise,
+        noise,
         clip: (unit != Unit::Pair).then_some(clip),
-        bar: settings.counts.bar,
+        bar,
         weights,
     }
 }

@@ -1,6 +1,7 @@
 //! What a session will do, known before its first file is written.
 
 use crate::calibration::Known;
+use crate::canaries;
 use crate::phases::CountPhases;
 use crate::prepare::{PrepareError, Prepared};
 use crate::run::{RunPlan, StepMethod};
@@ -55,9 +56,10 @@ impl Planned {
         let count = count(settings)?;
         let units = match (&count, settings.privacy.units) {
             (_, Some(declared)) => declared,
-            (Some(count), None) => count.release(task.units(), &source.named(UNITS)),
-            (None, None) => task.units(),
+            (Some(count), None) => count.release(prepared.own_units(), &source.named(UNITS)),
+            (None, None) => prepared.own_units(),
         };
+        let units = units.saturating_add(canaries::public_units(settings));
         let before = before.iter().cloned();
         let before = before.chain(counts.events(settings)?).chain(count.iter().map(NoisyCount::event));
         let known = Known { settings, tables: task.tables(), units, before: before.collect() };
@@ -83,7 +85,8 @@ impl Planned {
 
 fn check_batch(settings: &Settings, prepared: &Prepared) -> Result<(), PrepareError> {
     let batch = settings.training.batch;
-    let units = settings.privacy.units.unwrap_or(prepared.task.units()) as f64;
+    let own = settings.privacy.units.unwrap_or(prepared.own_units());
+    let units = own.saturating_add(canaries::public_units(settings)) as f64;
     if batch > 0.0 && batch <= units {
         return Ok(());
     }

@@ -1,12 +1,14 @@
 //! From settings to a task: text is read, cut into words and parted.
 
+use crate::canaries::{self, Canaries, Planted};
 use crate::settings::{Method, Settings, SplitSettings, VocabularyOrigin};
+use crate::task::Task;
 use crate::words::WordTask;
 use organza_data::source::open;
 use organza_data::split::{Shares, Sizes, by_unit, in_order, shuffled};
 use organza_data::{
     DEFAULT_LINES, DataError, DeclaredPublic, FromFile, Layout, Negatives, NegativesError,
-    Objective, Samples, StopWords, Synthetic, TextSource, TokenisedText, Tokeniser, Vocabulary,
+    Samples, StopWords, Synthetic, TextSource, TokenisedText, Tokeniser, Vocabulary,
     VocabularyRelease, VocabularySource, Words,
 };
 use organza_ledger::{PublicFact, Unit};
@@ -24,6 +26,16 @@ pub struct Prepared {
     pub task: WordTask,
     /// The words.
     pub vocabulary: Vocabulary,
+    /// What was put into the training data, to be audited for.
+    pub canaries: Option<Planted>,
+}
+
+impl Prepared {
+    /// The true number of training units that are somebody's, hence *not private*.
+    pub(crate) fn own_units(&self) -> u64 {
+        let planted = self.canaries.as_ref().map_or(0, |planted| planted.units);
+        self.task.units() - planted
+    }
 }
 
 /// Why there is nothing to train.
@@ -100,18 +112,21 @@ pub(crate) fn public_words(
 /// # Errors
 /// If the split does not go with the unit.
 pub(crate) fn public_facts(settings: &Settings) -> Result<Vec<PublicFact>, PrepareError> {
-    if matches!(settings.data.split, SplitSettings::Units { .. }) {
-        return Ok(Vec::new());
+    let mut facts = Vec::new();
+    if !matches!(settings.data.split, SplitSettings::Units { .. }) {
+        if settings.privacy.unit != Unit::Pair {
+            let wanted = "the paper's split is of single pairs: use --unit pair with this preset";
+            return Err(PrepareError::Settings(wanted.to_owned()));
+        }
+        let value = "the guarantee is for the training pairs, after the split".to_owned();
+        facts.push(PublicFact { name: "split".to_owned(), value });
     }
-    if settings.privacy.unit != Unit::Pair {
-        let wanted = "the paper's split is of single pairs: use --unit pair with this preset";
-        return Err(PrepareError::Settings(wanted.to_owned()));
-    }
-    let value = "the guarantee is for the training pairs, after the split".to_owned();
-    Ok(vec![PublicFact { name: "split".to_owned(), value }])
+    facts.extend(canaries::fact(settings));
+    Ok(facts)
 }
 
-/// Prepares all that training needs.
+/// Prepares all that training needs. Canaries, where settings ask for them, come from `source`: the same
+/// ones from the same key.
 ///
 /// # Errors
 /// What is wrong with the text or the settings, and what to do.
@@ -119,28 +134,35 @@ pub(crate) fn prepare(
     settings: &Settings,
     text: TokenisedText,
     vocabulary: Vocabulary,
+    source: &RandomSource,
 ) -> Result<Prepared, PrepareError> {
     let data = &settings.data;
     let unit = settings.privacy.unit;
     let whole_texts = matches!(data.split, SplitSettings::WholeTexts);
     let corpus = text.into_corpus(&vocabulary);
     let corpus = if whole_texts { corpus.ordered_by_name_hash() } else { corpus };
-    let objective =
-        if settings.model.cbow { Objective::ContinuousBag } else { Objective::SkipGram };
-    let samples = Samples::new(corpus, objective, settings.model.window)?;
+    let samples = Samples::new(corpus, settings.objective(), settings.model.window)?;
     let split = match data.split {
         SplitSettings::Units { validation, test } => {
             by_unit(&samples, unit, Shares { validation, test }, PUBLIC_SEED)?
         }
         SplitSettings::WholeTexts => in_order(&samples, Sizes::PAPER)?,
         SplitSettings::PaperShuffled => {
-            let source = RandomSource::from_seed(PUBLIC_SEED);
-            shuffled(&samples, Sizes::PAPER, &mut source.substream(Purpose::Data, 0, 0))?
+            let public = RandomSource::from_seed(PUBLIC_SEED);
+            shuffled(&samples, Sizes::PAPER, &mut public.substream(Purpose::Data, 0, 0))?
         }
     };
     if split.train.is_empty() {
         return Err(PrepareError::NoUnits);
     }
+    let (samples, split, canaries) = match settings.canaries {
+        None => (samples, split, None),
+        Some(asked) => {
+            let canaries = Canaries::draw(asked, vocabulary.len(), source);
+            let (samples, split, planted) = canaries.plant(samples, split, source)?;
+            (samples, split, Some(planted))
+        }
+    };
     let layout = if settings.model.tied {
         organza_model::Layout::Tied
     } else {
@@ -151,7 +173,7 @@ pub(crate) fn prepare(
     let negatives = Negatives::uniform(words)?;
     let per_unit = settings.privacy.per_unit;
     let task = WordTask::new(samples, split, model, negatives, settings.model.negatives, per_unit);
-    Ok(Prepared { task, vocabulary })
+    Ok(Prepared { task, vocabulary, canaries })
 }
 
 /// The first parameters: independent of the data.

@@ -3,7 +3,7 @@
 use crate::calibration::CalibrationError;
 use crate::certificate::Certificate;
 use crate::check::SettingError;
-use crate::folder::{FolderError, RunFolder};
+use crate::folder::{CANARIES, FolderError, RunFolder};
 use crate::metrics::{self, Point};
 use crate::planned::{Planned, UNITS};
 use crate::first::First;
@@ -148,7 +148,7 @@ impl Session {
         };
         let ((folder, ledger), prepared, planned) = match words {
             Words::Public(release) => {
-                let prepared = prepare(&settings, text, release.vocabulary)?;
+                let prepared = prepare(&settings, text, release.vocabulary, &source)?;
                 let planned = Planned::new(&settings, &prepared, &[], &source)?;
                 (create()?, prepared, planned)
             }
@@ -156,11 +156,14 @@ impl Session {
                 let (folder, mut ledger) = create()?;
                 let event = plan.event();
                 let vocabulary = release_words(&settings, plan, &text, &source, ledger.as_mut())?;
-                let prepared = prepare(&settings, text, vocabulary)?;
+                let prepared = prepare(&settings, text, vocabulary, &source)?;
                 let planned = Planned::new(&settings, &prepared, &[event], &source)?;
                 ((folder, ledger), prepared, planned)
             }
         };
+        if let Some(planted) = &prepared.canaries {
+            folder.write(&folder.private(CANARIES), json(&planted.canaries)?.as_bytes())?;
+        }
         Ok(Self { settings, folder, source, prepared, planned, ledger, torn: None })
     }
 
@@ -224,7 +227,7 @@ impl Session {
                 (release_words(&settings, plan, &text, &source, ledger.as_mut())?, before)
             }
         };
-        let prepared = prepare(&settings, text, vocabulary)?;
+        let prepared = prepare(&settings, text, vocabulary, &source)?;
         let planned = Planned::new(&settings, &prepared, &before, &source)?;
         Ok(Self { settings, folder, source, prepared, planned, ledger, torn })
     }

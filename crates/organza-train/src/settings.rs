@@ -1,6 +1,7 @@
 //! The settings of a run, as they stand in `settings.json`.
 
 use crate::optimizer::OptimizerSettings;
+use organza_data::Objective;
 use organza_ledger::{Neighbouring, Unit};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -28,8 +29,24 @@ pub struct Settings {
     pub counts: CountsSettings,
     /// How training goes.
     pub training: TrainingSettings,
+    /// Phrases that are put into the training data, to be audited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub canaries: Option<CanarySettings>,
     /// A seed makes the run reproducible and *not private*.
     pub seed: Option<u64>,
+}
+
+/// Phrases that are put into the training data, to be audited for: two sets for two kinds of evidence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CanarySettings {
+    /// How many phrases are inserted `repeats` times each, for the test of ranks.
+    pub repeated: u64,
+    /// How often each of them is inserted (n_c).
+    pub repeats: u64,
+    /// How many phrases are inserted once or not at all, each by its own fair coin, for the lower bound
+    /// on epsilon.
+    pub tossed: u64,
 }
 
 /// Where text comes from and how it is cut.
@@ -247,6 +264,11 @@ pub struct TrainingSettings {
 }
 
 impl Settings {
+    /// What is predicted from what.
+    pub(crate) fn objective(&self) -> Objective {
+        if self.model.cbow { Objective::ContinuousBag } else { Objective::SkipGram }
+    }
+
     /// What `organza train` does when nothing is said: the built-in corpus at epsilon 3.
     pub fn standard() -> Self {
         Self {
@@ -308,6 +330,7 @@ impl Settings {
                 evaluations: 20,
                 checkpoints: 20,
             },
+            canaries: None,
             seed: None,
         }
     }

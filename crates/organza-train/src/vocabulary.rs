@@ -43,5 +43,5 @@ pub(crate) fn release_words(
     let account = Accountant::new(settings.privacy.neighbouring);
     let release = plan.release(source);
     let charged = budget(settings)?.charge(ledger, &account, release.charge())?;
-    Ok(plan.paid(release, charged)?.vocabulary(text)?.vocabulary)
+    Ok(plan.paid(release, charged).vocabulary(text)?.vocabulary)
 }

@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 pub use organza_accountant as accountant;
+pub use organza_audit as audit;
 pub use organza_data as data;
 pub use organza_ledger as ledger;
 pub use organza_mechanism as mechanism;

@@ -2,6 +2,7 @@
 
 mod account;
 mod analogy;
+mod audit;
 mod calibrate;
 mod completions;
 mod data;
@@ -22,6 +23,7 @@ pub(crate) enum Command {
     Nearest(nearest::Nearest),
     Analogy(analogy::Analogy),
     Similarity(similarity::Similarity),
+    Audit(audit::Audit),
     Data(data::Data),
     Account(account::Account),
     Calibrate(calibrate::Calibrate),
@@ -38,6 +40,7 @@ impl Command {
             Self::Nearest(command) => command.run(output),
             Self::Analogy(command) => command.run(output),
             Self::Similarity(command) => command.run(output),
+            Self::Audit(command) => command.run(output),
             Self::Data(command) => command.run(output),
             Self::Account(command) => command.run(output),
             Self::Calibrate(command) => command.run(output),

@@ -5,7 +5,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use organza_ledger::{Neighbouring, Unit};
 use organza_train::OptimizerSettings;
-use organza_train::settings::{Method, SelectionRule, Settings};
+use organza_train::settings::{CanarySettings, Method, SelectionRule, Settings};
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
 
@@ -31,6 +31,8 @@ pub(super) struct Options {
     model: Model,
     #[command(flatten)]
     training: Training,
+    #[command(flatten)]
+    audit: Audit,
 }
 
 /// Where settings start from.
@@ -233,6 +235,22 @@ struct Training {
     average: Option<bool>,
 }
 
+/// What is put into the data, to be audited for.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Audit")]
+struct Audit {
+    /// Insert so many random phrases of three words, for the test of ranks by `organza audit`
+    #[arg(long, value_name = "PHRASES")]
+    canaries: Option<u64>,
+    /// How often each of them is inserted [default: 1]
+    #[arg(long, value_name = "TIMES")]
+    canary_repeats: Option<u64>,
+    /// Insert each of so many random phrases once or not, by a fair coin, for the lower bound on
+    /// epsilon by `organza audit` (unit line)
+    #[arg(long, value_name = "PHRASES")]
+    tossed_canaries: Option<u64>,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 enum OptimizerName {
     Adam,
@@ -252,6 +270,7 @@ impl Options {
         self.words.change(&mut settings);
         self.model.change(&mut settings);
         self.training.change(&mut settings);
+        self.audit.change(&mut settings);
         Ok(settings)
     }
 
@@ -391,6 +410,24 @@ impl Model {
         set(&mut model.window, &self.window);
         set(&mut model.negatives, &self.negatives);
         set_some(&mut model.initial_deviation, &self.initial_deviation);
+    }
+}
+
+impl Audit {
+    fn change(&self, settings: &mut Settings) {
+        if self.canaries.is_none()
+            && self.canary_repeats.is_none()
+            && self.tossed_canaries.is_none()
+        {
+            return;
+        }
+        let none = CanarySettings { repeated: 0, repeats: 1, tossed: 0 };
+        let mut canaries = settings.canaries.unwrap_or(none);
+        set(&mut canaries.repeated, &self.canaries);
+        set(&mut canaries.repeats, &self.canary_repeats);
+        set(&mut canaries.tossed, &self.tossed_canaries);
+        let any = canaries.repeated > 0 || canaries.tossed > 0;
+        settings.canaries = any.then_some(canaries);
     }
 }
 

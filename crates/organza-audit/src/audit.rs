@@ -1,0 +1,232 @@
+//! From the folder of a run to what an audit found.
+
+use crate::bound::lower_bound;
+use crate::chi_squared::{BINS, uniformity};
+use crate::guess::guess;
+use crate::perplexity::PhraseModel;
+use crate::rank::{Among, Rank, ranks};
+use crate::report::{
+    AuditReport, Gap, LowerBoundEvidence, Promise, REPORT_VERSION, RankEvidence, RankSummary,
+};
+use organza_data::Phrase;
+use organza_ledger::Unit;
+use organza_mechanism::RandomSource;
+use organza_model::ModelError;
+use organza_model::vectors::{SavedModel, VectorsError};
+use organza_train::settings::{ModelSettings, Settings};
+use organza_train::{Canaries, FolderError, RunFolder, metrics};
+use serde::de::DeserializeOwned;
+use std::path::Path;
+use thiserror::Error;
+
+/// The paper's line between what it calls significant and what not.
+const SIGNIFICANT: f64 = 0.01;
+/// The probability that a lower bound is too high.
+const ERROR: f64 = 0.05;
+/// A vocabulary of this size still lets all phrases of a first word be enumerated in seconds.
+const MOST_WORDS_FOR_ALL: u32 = 5_000;
+
+/// How an audit is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AuditOptions {
+    /// What phrases are ranked among.
+    pub among: Among,
+}
+
+impl Default for AuditOptions {
+    /// As in the paper: 10,000 random phrases.
+    fn default() -> Self {
+        Self { among: Among::Sampled(10_000) }
+    }
+}
+
+/// Why a run cannot be audited.
+#[derive(Debug, Error)]
+pub enum AuditError {
+    /// The run is not there, or not finished.
+    #[error(
+        "{0} holds no finished run: train one by `organza train`, or go on by `organza resume`"
+    )]
+    NotFinished(String),
+    /// Nothing was put into its data.
+    #[error(
+        "{0} was trained without canaries, so there is nothing to look for: train with --canaries 1000 \
+         --canary-repeats 9, or with --tossed-canaries 2000"
+    )]
+    NoCanaries(String),
+    /// A file of the run.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The model's file.
+    #[error(transparent)]
+    Vectors(#[from] VectorsError),
+    /// The model.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// A file of the run is not what it should be.
+    #[error("{0}")]
+    Format(String),
+    /// Training has diverged.
+    #[error("the model holds values that are not finite: train again with a smaller learning rate")]
+    NotFinite,
+    /// There are too many phrases to enumerate.
+    #[error(
+        "a vocabulary of {0} words has too many phrases to rank among all of them (at most \
+         {MOST_WORDS_FOR_ALL} words): leave --exact out"
+    )]
+    TooManyToEnumerate(u32),
+    /// Nothing to compare with.
+    #[error("--continuations is {0}, but must be from 9 to 100,000,000")]
+    Continuations(u64),
+}
+
+/// Audits the finished run in `path`. The same run and options give the same report.
+///
+/// # Errors
+/// If there is no finished run, it has no canaries, or a file of it cannot be used.
+pub fn audit(path: &Path, options: AuditOptions) -> Result<AuditReport, AuditError> {
+    let shown = || path.display().to_string();
+    let folder = RunFolder::open(path).map_err(|_| AuditError::NotFinished(shown()))?;
+    let certificate = folder.file("certificate.json");
+    if !certificate.is_file() {
+        return Err(AuditError::NotFinished(shown()));
+    }
+    let promise: Promise = json(&folder, &certificate)?;
+    let settings: Settings = json(&folder, &folder.file("settings.json"))?;
+    let canaries = folder.canaries()?.ok_or_else(|| AuditError::NoCanaries(shown()))?;
+    let saved = SavedModel::read(&folder.file("model.safetensors"))?;
+    check(&canaries, &saved, options)?;
+    let scores = PhraseModel::new(&saved.model, &saved.parameters)?;
+    let source = RandomSource::from_seed(canaries.audit_seed);
+    let gap =
+        metrics::read(&folder)?.last().and_then(|point| gap(point.losses.train, point.losses.test));
+
+    let ranks = rank_evidence(&scores, &canaries, &settings, options, &source);
+    let lower_bound = bound_evidence(&scores, &canaries, &settings, &promise, options, &source);
+    let mut not_private = Vec::new();
+    // What is computed from a model that is not private is not private either.
+    let fields = [
+        ("ranks", ranks.is_some() && !promise.private),
+        ("lower_bound", lower_bound.is_some() && !promise.private),
+        ("gap", gap.is_some()),
+    ];
+    not_private
+        .extend(fields.iter().filter(|(_, is_so)| *is_so).map(|(name, _)| (*name).to_owned()));
+    Ok(AuditReport { version: REPORT_VERSION, promise, ranks, lower_bound, gap, not_private })
+}
+
+fn check(canaries: &Canaries, saved: &SavedModel, options: AuditOptions) -> Result<(), AuditError> {
+    let words = saved.model.words();
+    match options.among {
+        Among::All if words > MOST_WORDS_FOR_ALL => {
+            return Err(AuditError::TooManyToEnumerate(words));
+        }
+        Among::Sampled(number) if !(9..=100_000_000).contains(&number) => {
+            return Err(AuditError::Continuations(number));
+        }
+        _ => {}
+    }
+    if !saved.parameters.iter().all(|value| value.is_finite()) {
+        return Err(AuditError::NotFinite);
+    }
+    let tossed = canaries.tossed.iter().map(|tossed| &tossed.phrase);
+    let mut phrases = canaries.repeated.iter().chain(&canaries.controls).chain(tossed).flatten();
+    if canaries.version != 1 || phrases.any(|word| *word >= words) {
+        let problem = "private/canaries.json does not fit the model, or is of another version";
+        return Err(AuditError::Format(problem.to_owned()));
+    }
+    Ok(())
+}
+
+fn rank_evidence(
+    scores: &PhraseModel<'_>,
+    canaries: &Canaries,
+    settings: &Settings,
+    options: AuditOptions,
+    source: &RandomSource,
+) -> Option<RankEvidence> {
+    let of = |name: &str, phrases: &[Phrase]| {
+        summary(&ranks(scores, phrases, options.among, &source.named(name)))
+    };
+    let inserted = of("inserted", &canaries.repeated)?;
+    let control = of("control", &canaries.controls)?;
+    let units = if settings.privacy.unit == Unit::Pair { pairs(&settings.model) } else { 1 };
+    Some(RankEvidence {
+        repeats: canaries.repeats,
+        units_of_a_phrase: units * canaries.repeats,
+        among: options.among,
+        inserted,
+        control,
+        heuristic_epsilon: 1.0 / canaries.repeats as f64,
+    })
+}
+
+/// The samples of a line of three words.
+fn pairs(model: &ModelSettings) -> u64 {
+    match (model.cbow, model.window) {
+        (true, _) => 3,
+        (false, 1) => 4,
+        (false, _) => 6,
+    }
+}
+
+fn summary(ranks: &[Rank]) -> Option<RankSummary> {
+    let mut histogram = [0; BINS];
+    ranks.iter().for_each(|rank| histogram[rank.bin()] += 1);
+    let uniformity = uniformity(&histogram)?;
+    let exposures = || ranks.iter().map(|rank| rank.exposure);
+    Some(RankSummary {
+        phrases: ranks.len() as u64,
+        histogram,
+        uniformity,
+        rejects: uniformity.p_value < SIGNIFICANT,
+        mean_exposure: exposures().sum::<f64>() / ranks.len() as f64,
+        largest_exposure: exposures().fold(0.0, f64::max),
+    })
+}
+
+/// Scores tossed canaries by where they stand among phrases of the same first word, so that no score
+/// depends on how well the model knows that word, and guesses by the two ends of that order.
+fn bound_evidence(
+    scores: &PhraseModel<'_>,
+    canaries: &Canaries,
+    settings: &Settings,
+    promise: &Promise,
+    options: AuditOptions,
+    source: &RandomSource,
+) -> Option<LowerBoundEvidence> {
+    if canaries.tossed.is_empty() {
+        return None;
+    }
+    let phrases: Vec<Phrase> = canaries.tossed.iter().map(|tossed| tossed.phrase).collect();
+    let positions = ranks(scores, &phrases, options.among, &source.named("tossed"));
+    let scored: Vec<(f64, bool)> = positions
+        .iter()
+        .zip(&canaries.tossed)
+        .map(|(rank, tossed)| (rank.position, tossed.inserted))
+        .collect();
+    let guessed = guess(&scored, canaries.guesses);
+    let delta = promise.delta.unwrap_or(settings.privacy.delta);
+    let epsilon = lower_bound(guessed.canaries, guessed.guesses, guessed.correct, delta, ERROR);
+    let refutes_promise = promise.epsilon.is_some_and(|promised| epsilon > promised);
+    let promised = promise.epsilon;
+    Some(LowerBoundEvidence {
+        guessed,
+        delta,
+        confidence: 1.0 - ERROR,
+        epsilon,
+        promised,
+        refutes_promise,
+    })
+}
+
+fn gap(train: f64, test: f64) -> Option<Gap> {
+    let gap = test - train;
+    gap.is_finite().then_some(Gap { train, test, gap })
+}
+
+fn json<T: DeserializeOwned>(folder: &RunFolder, path: &Path) -> Result<T, AuditError> {
+    let bytes = folder.read(path)?.unwrap_or_default();
+    serde_json::from_slice(&bytes)
+        .map_err(|error| AuditError::Format(format!("{} cannot be read: {error}", path.display())))
+}

@@ -1,0 +1,40 @@
+//! What a trained model gives away, seen from outside.
+//!
+//! Three kinds of evidence, none of which replaces the account:
+//!
+//! ```text
+//! repeated canaries ─▶ PhraseModel ─▶ ranks ─▶ histogram ─▶ chi-squared       (beside controls)
+//! tossed canaries   ─▶ PhraseModel ─▶ scores ─▶ guesses ─▶ lower bound on epsilon
+//! learning curve    ─▶ the gap between training and test loss
+//! ```
+//!
+//! The account is an upper bound on what a run can give away to anyone; an audit shows what one
+//! particular observer found. A test of ranks that sees nothing proves nothing. A lower bound above
+//! the promise proves, at its confidence, that the promise is broken.
+//!
+//! # Privacy
+//! Canaries are synthetic. Ranks, scores and bounds are computed from them and from the released
+//! model, so for a private run they are post-processing and cost nothing. Losses are not: they come
+//! from the data without noise, and are marked in [`AuditReport::not_private`].
+#![forbid(unsafe_code)]
+
+mod audit;
+mod bound;
+mod chi_squared;
+mod guess;
+mod perplexity;
+mod rank;
+mod report;
+#[cfg(test)]
+mod testing;
+mod words;
+
+pub use audit::{AuditError, AuditOptions, audit};
+pub use bound::{lower_bound, probability_of_so_many};
+pub use chi_squared::{BINS, Uniformity, uniformity};
+pub use guess::{Guessed, guess};
+pub use perplexity::{Continuations, PhraseModel};
+pub use rank::{Among, Rank, rank, ranks};
+pub use report::{
+    AuditReport, Gap, LowerBoundEvidence, Promise, REPORT_VERSION, RankEvidence, RankSummary,
+};
