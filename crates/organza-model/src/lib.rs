@@ -6,11 +6,13 @@
 //!
 //! ```text
 //! parameters, Sample ─▶ WordVectors::gradient ─▶ RowSink          (training)
+//! released counts ─▶ counts::learn_counts ─▶ parameters         (training on counts)
 //! parameters ─▶ SavedModel, Vectors ─▶ files ─▶ nearest, analogy, similarity   (use)
 //! ```
 #![forbid(unsafe_code)]
 
 pub mod atomic;
+pub mod counts;
 pub mod kernels;
 pub mod vectors;
 

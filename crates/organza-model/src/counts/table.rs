@@ -1,0 +1,219 @@
+//! From a released table to cells: public numbers of words, trust, and the size of the noise.
+
+use super::cells::{Cells, Entry, Word};
+use super::noise::Correction;
+use super::{
+    CountNoise, CountedPair, CountsError, CountsSettings, DENSE_WORDS, NoisyCounts, frequency_bias,
+};
+use crate::{ModelError, WordVectors};
+use rayon::prelude::*;
+
+/// Groups of words of like frequency, for the operator norm of the noise: more change it by less than
+/// a thousandth.
+const GROUPS: usize = 256;
+/// Products that find the largest eigenvalue of a positive matrix, far more than it takes.
+const PRODUCTS: usize = 60;
+/// The variance of the sum of ordered pairs in a cell, over its mean: each co-occurrence adds (a, b) and
+/// (b, a), so counts come in twos.
+const DISPERSION: f64 = 2.0;
+
+/// What is known before any cell is looked at.
+pub(super) struct Table {
+    words: Vec<Word>,
+    total: f64,
+    correction: Correction,
+    /// The variance of a corrected cell's noise, in ordered pairs.
+    variance: f64,
+}
+
+impl Table {
+    pub(super) fn new(
+        model: &WordVectors,
+        counts: &NoisyCounts<'_>,
+        settings: &CountsSettings<'_>,
+    ) -> Result<Self, CountsError> {
+        counts.noise.check()?;
+        let number = |what, value: f64, least: f64| {
+            if value.is_finite() && value > least {
+                Ok(())
+            } else {
+                Err(CountsError::Number { what })
+            }
+        };
+        number("pairs per count", counts.pairs_per_count, 0.0)?;
+        number("the deviation of word counts", counts.word_deviation + 1.0, 0.999_999)?;
+        if let Some(bar) = counts.bar {
+            number("the bar", bar, f64::NEG_INFINITY)?;
+        }
+        if counts.word_counts.len() != model.words() as usize {
+            let (found, words) = (counts.word_counts.len(), model.words());
+            return Err(ModelError::Length { what: "the word counts", found, words }.into());
+        }
+        for (value, what) in counts
+            .word_counts
+            .iter()
+            .map(|count| (*count, "word counts"))
+            .chain(counts.pairs.iter().map(|pair| (pair.count, "counts")))
+        {
+            number(what, value, f64::NEG_INFINITY)?;
+        }
+        let single = DISPERSION / counts.pairs_per_count;
+        let correction = Correction::new(&counts.noise, counts.bar, single);
+        let variance = correction.variance * counts.pairs_per_count.powi(2);
+
+        // A word whose noisy count is lost in the noise is taken to be as frequent as the noise allows.
+        let floor = counts.word_deviation.max(1.0);
+        let mut words: Vec<f64> = counts.word_counts.iter().map(|count| count.max(floor)).collect();
+        let mut total: f64 = words.iter().sum();
+        if counts.clipped {
+            let scale = table_total(counts, &correction, words.len()) / total;
+            if scale <= 0.0 {
+                return Err(CountsError::NoTotal);
+            }
+            words.iter_mut().for_each(|count| *count *= scale);
+            total *= scale;
+        }
+        let bias = frequency_bias(&words, settings.negative_weights, settings.negatives)?;
+        let weights: f64 = settings.negative_weights.iter().sum();
+        let mean = total / words.len() as f64;
+        let words = words.iter().zip(bias).zip(settings.negative_weights).map(
+            |((&count, bias), weight)| {
+                let bias = f64::from(bias);
+                let own = trust(2.0 * count * count / total, variance);
+                Word {
+                    count,
+                    bias,
+                    negatives: f64::from(settings.negatives) * weight / weights,
+                    whitening: (mean / count).sqrt(),
+                    background: (own / (1.0 + bias.exp())).sqrt(),
+                }
+            },
+        );
+        Ok(Self { words: words.collect(), total, correction, variance })
+    }
+
+    /// About the operator norm of the whitened gradient at 0 if there is no signal: 2 sqrt(rho(S)).
+    ///
+    /// Off the diagonal, with E = n_a n_b / N ordered pairs expected, trust c = 4 E / (4 E + v) and mean
+    /// slope s = mean of 1 - sigmoid(bias) of both words, an entry of the gradient is d_a d_b c s
+    /// (t - E), and t has variance (4 E + v) / 4: the entry's is d_a^2 d_b^2 s^2 c E = (N / V^2) s^2 c.
+    /// Words of like frequency have like rows, so rho is found on one word for each group.
+    pub(super) fn norm_of_noise(&self) -> f64 {
+        let mut order: Vec<usize> = (0..self.words.len()).collect();
+        order.sort_by(|left, right| self.words[*left].count.total_cmp(&self.words[*right].count));
+        let groups: Vec<(&Word, f64)> = order
+            .chunks(order.len().div_ceil(GROUPS))
+            .map(|group| (&self.words[group[group.len() / 2]], group.len() as f64))
+            .collect();
+        let variance = |left: &Word, right: &Word| {
+            let trust = trust(2.0 * left.count * right.count / self.total, self.variance);
+            let slope = (1.0 / (1.0 + left.bias.exp()) + 1.0 / (1.0 + right.bias.exp())) / 2.0;
+            trust * slope * slope
+        };
+        let mut vector = vec![1.0; groups.len()];
+        let mut largest = 0.0;
+        for _ in 0..PRODUCTS {
+            let product: Vec<f64> = groups
+                .iter()
+                .map(|(left, _)| {
+                    let terms = groups.iter().zip(&vector);
+                    terms.map(|((right, size), value)| variance(left, right) * size * value).sum()
+                })
+                .collect();
+            largest = product.iter().copied().fold(0.0, f64::max);
+            vector = product.iter().map(|value| value / largest).collect();
+        }
+        2.0 * (self.total * largest).sqrt() / self.words.len() as f64
+    }
+
+    /// The cells, with one entry for each word of a pair.
+    pub(super) fn into_cells(self, counts: &NoisyCounts<'_>) -> Result<Cells, CountsError> {
+        let words = self.words.len();
+        let expected = words as u64 * (words as u64 + 1) / 2;
+        let found = counts.pairs.len() as u64;
+        if counts.bar.is_none() && counts.noise != CountNoise::None && found != expected {
+            return Err(CountsError::Missing { found, expected });
+        }
+        let missing = self.correction.missing * counts.pairs_per_count;
+        let mut rows: Vec<Vec<(u32, f64)>> = vec![Vec::new(); words];
+        for CountedPair { first, second, count } in counts.pairs {
+            for word in [*first, *second] {
+                if word as usize >= words {
+                    return Err(ModelError::Word { word, words: words as u32 }.into());
+                }
+            }
+            let pairs = (count + self.correction.offset) * counts.pairs_per_count;
+            rows[*first as usize].push((*second, pairs));
+            if first != second {
+                rows[*second as usize].push((*first, pairs));
+            }
+        }
+        let dense = words <= DENSE_WORDS as usize;
+        let rows: Vec<Vec<Entry>> = rows
+            .into_par_iter()
+            .enumerate()
+            .map(|(row, mut released)| {
+                released.sort_by_key(|(column, _)| *column);
+                if let Some(pair) = released.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+                    return Err(CountsError::Twice { first: row as u32, second: pair[0].0 });
+                }
+                let mut given = released.iter().peekable();
+                let mut entries = Vec::new();
+                // The diagonal always has an entry of its own: it counts once and not twice.
+                let columns: Vec<u32> = if dense {
+                    (0..words as u32).collect()
+                } else {
+                    let own = row as u32;
+                    let mut columns: Vec<u32> =
+                        released.iter().map(|(column, _)| *column).collect();
+                    if let Err(place) = columns.binary_search(&own) {
+                        columns.insert(place, own);
+                    }
+                    columns
+                };
+                for column in columns {
+                    let pairs = match given.peek() {
+                        Some((next, pairs)) if *next == column => {
+                            given.next();
+                            *pairs
+                        }
+                        _ => missing,
+                    };
+                    entries.push(self.entry(row, column, pairs));
+                }
+                Ok(entries)
+            })
+            .collect::<Result<_, _>>()?;
+        let mut starts = vec![0];
+        for row in &rows {
+            starts.push(starts[starts.len() - 1] + row.len());
+        }
+        let entries: Vec<Entry> = rows.concat();
+        let missing = if dense || found == expected { None } else { Some(-missing / 2.0) };
+        Ok(Cells { words: self.words, entries, starts, total: self.total, missing })
+    }
+
+    fn entry(&self, row: usize, column: u32, pairs: f64) -> Entry {
+        let diagonal = row == column as usize;
+        let mean = self.words[row].count * self.words[column as usize].count / self.total;
+        let in_cell = if diagonal { mean } else { 2.0 * mean };
+        Entry {
+            column,
+            count: if diagonal { pairs } else { pairs / 2.0 } as f32,
+            trust: trust(in_cell, self.variance) as f32,
+        }
+    }
+}
+
+/// The share of a cell's variance that is not noise, by the mean of its ordered pairs.
+fn trust(mean: f64, variance: f64) -> f64 {
+    DISPERSION * mean / (DISPERSION * mean + variance)
+}
+
+/// The number of ordered pairs in the table, corrected for the bar.
+fn table_total(counts: &NoisyCounts<'_>, correction: &Correction, words: usize) -> f64 {
+    let cells = words as f64 * (words as f64 + 1.0) / 2.0;
+    let released: f64 = counts.pairs.iter().map(|pair| pair.count + correction.offset).sum();
+    let missing = (cells - counts.pairs.len() as f64) * correction.missing;
+    (released + missing) * counts.pairs_per_count
+}
