@@ -44,6 +44,8 @@ mod dictionary;
 mod error;
 mod frequency;
 mod negatives;
+#[cfg(test)]
+mod paid;
 mod samples;
 pub mod source;
 pub mod split;

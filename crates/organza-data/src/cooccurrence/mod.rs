@@ -12,6 +12,8 @@
 mod pairs;
 mod settings;
 mod table;
+#[cfg(test)]
+mod tests;
 mod together;
 mod words;
 

@@ -1,6 +1,8 @@
 //! Vocabularies, and where they come from, which is part of privacy.
 
 mod private;
+#[cfg(test)]
+mod private_tests;
 
 pub use private::{
     PrivateVocabulary, PrivateVocabularyPlan, PrivateVocabularySettings, PrivateWords,

@@ -1,7 +1,7 @@
 //! Noise on every cell, drawn for few of them.
 
 use super::plan::HistogramPlan;
-use crate::random::{Purpose, RandomSource};
+use crate::random::StepRandom;
 
 /// Which substream serves what.
 const OCCUPIED: u64 = 0;
@@ -26,12 +26,17 @@ pub struct NoisyHistogram {
 }
 
 impl NoisyHistogram {
-    pub(super) fn new(plan: HistogramPlan, sums: &[(u64, u64)], source: &RandomSource) -> Self {
+    pub(super) fn new(
+        plan: HistogramPlan,
+        sums: &[(u64, u64)],
+        random: &StepRandom,
+        private: bool,
+    ) -> Self {
         let cells = match plan.bar_in_steps() {
-            None => dense(&plan, sums, source),
-            Some(bar) => above(&plan, bar, sums, source),
+            None => dense(&plan, sums, random),
+            Some(bar) => above(&plan, bar, sums, random),
         };
-        Self { plan, cells, private: source.is_private() }
+        Self { plan, cells, private }
     }
 
     /// The released cells in their order, with their noisy counts.
@@ -65,8 +70,8 @@ fn noisy(count: u64, noise: i64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX).saturating_add(noise)
 }
 
-fn dense(plan: &HistogramPlan, sums: &[(u64, u64)], source: &RandomSource) -> Vec<(u64, i64)> {
-    let mut random = source.substream(Purpose::Release, 0, OCCUPIED);
+fn dense(plan: &HistogramPlan, sums: &[(u64, u64)], source: &StepRandom) -> Vec<(u64, i64)> {
+    let mut random = source.shard(OCCUPIED);
     let mut sums = sums.iter().peekable();
     (0..plan.settings().cells)
         .map(|cell| {
@@ -80,9 +85,9 @@ fn above(
     plan: &HistogramPlan,
     bar: i64,
     sums: &[(u64, u64)],
-    source: &RandomSource,
+    source: &StepRandom,
 ) -> Vec<(u64, i64)> {
-    let mut random = source.substream(Purpose::Release, 0, OCCUPIED);
+    let mut random = source.shard(OCCUPIED);
     let mut cells: Vec<(u64, i64)> = sums
         .iter()
         .map(|(cell, count)| (*cell, noisy(*count, plan.noise().draw(&mut random))))
@@ -90,8 +95,8 @@ fn above(
         .collect();
 
     let noise = plan.noise().above(bar).expect("the plan has checked that noise reaches its bar");
-    let mut skips = source.substream(Purpose::Release, 0, SKIPS);
-    let mut values = source.substream(Purpose::Release, 0, EMPTY);
+    let mut skips = source.shard(SKIPS);
+    let mut values = source.shard(EMPTY);
     let mut occupied = sums.iter().map(|(cell, _)| *cell).peekable();
     // The number of the next empty cell among the empty ones, and how many occupied ones lie before it.
     let (mut place, mut before) = (0, 0);

@@ -47,9 +47,9 @@ impl Histogram {
     /// # Errors
     /// If the charge is not for this release of this plan.
     pub fn noise(mut self, release: &Release, paid: Charged) -> Result<NoisyHistogram, NotPaid> {
-        let source = release.paid(paid, &self.plan.event())?;
+        let random = release.paid(paid, &self.plan.event())?;
         self.settle();
-        Ok(NoisyHistogram::new(self.plan, &self.sums, source))
+        Ok(NoisyHistogram::new(self.plan, &self.sums, &random, release.is_private()))
     }
 
     /// Sorts the new entries into the others, so that each cell is there once.

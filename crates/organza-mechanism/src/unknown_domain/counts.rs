@@ -1,7 +1,6 @@
 //! Counts of items over the units, and their release.
 
 use super::plan::{ItemsPlan, Method};
-use crate::random::{Purpose, RandomSource};
 use crate::release::{NotPaid, Release};
 use crate::sample::uniform_subset;
 use organza_ledger::Charged;
@@ -41,8 +40,7 @@ impl<Item: Ord> ItemCounts<Item> {
         let unit = self.units;
         self.units += 1;
         if items.len() as u64 > most {
-            let choices: &RandomSource = self.release.choices();
-            let mut random = choices.substream(Purpose::Selection, 0, unit);
+            let mut random = self.release.choices(unit);
             let kept = uniform_subset(items.len() as u64, most, &mut random);
             let mut kept = kept.into_iter().peekable();
             let mut place = 0;
@@ -68,8 +66,7 @@ impl<Item: Ord> ItemCounts<Item> {
     /// # Errors
     /// If the charge is not for this release of this plan.
     pub fn noise(self, paid: Charged) -> Result<NoisyItems<Item>, NotPaid> {
-        let source = self.release.paid(paid, &self.plan.event())?;
-        let mut random = source.substream(Purpose::Release, 0, 0);
+        let mut random = self.release.paid(paid, &self.plan.event())?.shard(0);
         let items = match &self.plan.method {
             Method::Threshold { noise, threshold, step, .. } => {
                 let mut items: Vec<(Item, i64)> = self

@@ -4,9 +4,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 #![allow(unreachable_pub, reason = "a test crate has no outside")]
 
+mod histograms;
+mod integer_noise;
 mod lyu;
 mod naive;
 mod normals;
+mod paid;
 mod privacy;
 mod sampler_checks;
 mod sampler_twins;

@@ -1,0 +1,127 @@
+//! Private vocabularies of small texts.
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::paid::pay;
+use crate::text::tests::read;
+use crate::{DataError, Layout, TokenisedText};
+use organza_ledger::{Event, Neighbouring, Unit};
+use organza_mechanism::RandomSource;
+
+/// Noise that is zero but with probability e^-30 (e^-15 where a unit has two words).
+fn settings(unit: Unit, words_per_unit: u64) -> PrivateVocabularySettings {
+    PrivateVocabularySettings {
+        unit,
+        window: 1,
+        neighbouring: Neighbouring::AddRemove,
+        size: None,
+        words_per_unit,
+        rule: VocabularyRule::Laplace { epsilon: 30.0 * words_per_unit as f64, delta: 1e-9 },
+    }
+}
+
+fn source(settings: PrivateVocabularySettings, seed: u64) -> PrivateVocabulary {
+    let plan = PrivateVocabularyPlan::new(settings).unwrap();
+    let release = plan.release(&RandomSource::from_seed(seed));
+    let paid = pay(&release);
+    plan.paid(release, paid)
+}
+
+fn words(
+    text: &TokenisedText,
+    settings: PrivateVocabularySettings,
+) -> Result<Vec<String>, DataError> {
+    let words = source(settings, 1).words(text)?;
+    Ok(words.vocabulary.words().iter().map(|word| word.to_string()).collect())
+}
+
+#[test]
+fn words_of_many_lines_are_released_by_count_and_alphabet() {
+    let lines = ["b a a a a", "c b a", "c b secret", "e b", "e c"];
+    let text = read(&lines, Layout::Lines).unwrap();
+    let release = source(settings(Unit::Line, 9), 1).words(&text).unwrap();
+    // Lines count, not tokens; with such noise a word of two lines is safe.
+    let found: Vec<_> = release.vocabulary.words().iter().map(|word| &**word).collect();
+    assert_eq!(found, ["b", "c", "a", "e"]);
+    assert_eq!(release.counts, Some(vec![4.0, 3.0, 2.0, 2.0]));
+    let said = release.fact.value;
+    assert!(said.starts_with("4 words, released with noise and charged on the ledger"), "{said}");
+    let top = PrivateVocabularySettings { size: Some(2), ..settings(Unit::Line, 9) };
+    assert_eq!(words(&text, top).unwrap(), ["b", "c"]);
+    let none = read(&["a", "b"], Layout::Lines).unwrap();
+    let error = words(&none, settings(Unit::Line, 9)).unwrap_err();
+    assert!(matches!(error, DataError::VocabularyTooSmall { found: 0 }));
+}
+
+#[test]
+fn a_user_counts_once_in_all_lines() {
+    let lines = ["ann\tx y", "bob\tx z", "ann\tz x", "ann\ty y", "bob\tx"];
+    let text = read(&lines, Layout::Users).unwrap();
+    assert_eq!(words(&text, settings(Unit::User, 9)).unwrap(), ["x", "z"]);
+    let plain = read(&["x y"], Layout::Lines).unwrap();
+    assert!(matches!(words(&plain, settings(Unit::User, 9)), Err(DataError::NoUsers)));
+}
+
+#[test]
+fn pairs_count_both_of_their_words() {
+    // Ordered pairs at distance 1: of "a b a" there are four, of "c c" two of one word.
+    let text = read(&["a b a", "c c"], Layout::Lines).unwrap();
+    let release = source(settings(Unit::Pair, 2), 1).words(&text).unwrap();
+    let found: Vec<_> = release.vocabulary.words().iter().map(|word| &**word).collect();
+    assert_eq!(found, ["a", "b", "c"]);
+    assert_eq!(release.counts, Some(vec![4.0, 4.0, 2.0]));
+    assert!(PrivateVocabularyPlan::new(settings(Unit::Pair, 3)).is_err());
+    let no_window = PrivateVocabularySettings { window: 0, ..settings(Unit::Pair, 2) };
+    assert!(matches!(PrivateVocabularyPlan::new(no_window), Err(DataError::NoWindow)));
+}
+
+/// Of the many words of a line at most so many count, another choice in each line.
+#[test]
+fn long_lines_are_cut_without_favour() {
+    let line = "a b c d e f g h";
+    let text = read(&[line; 400], Layout::Lines).unwrap();
+    let release = source(settings(Unit::Line, 2), 3).words(&text).unwrap();
+    let counts = release.counts.unwrap();
+    assert_eq!(release.vocabulary.len(), 8);
+    assert_eq!(counts.iter().sum::<f64>(), 800.0);
+    // Each word is chosen with probability 1/4: 100 times, give or take 8.7; six deviations.
+    assert!(counts.iter().all(|count| (count - 100.0).abs() < 52.0), "{counts:?}");
+}
+
+#[test]
+fn other_rules_release_common_words() {
+    let mut lines = vec!["the cat", "the dog", "the cow"].repeat(200);
+    lines.push("secret");
+    let text = read(&lines, Layout::Lines).unwrap();
+    let delta = 1e-6;
+    for rule in [
+        VocabularyRule::Gaussian { multiplier: 1.0, delta },
+        VocabularyRule::WeightedGaussian { multiplier: 1.0, delta },
+        VocabularyRule::LimitedDomain { epsilon: 1.0, delta, domain: 10 },
+    ] {
+        let settings = PrivateVocabularySettings { rule, size: Some(4), ..settings(Unit::Line, 2) };
+        let mut found = words(&text, settings).unwrap();
+        assert_eq!(found.remove(0), "the", "{rule:?}");
+        found.sort();
+        assert_eq!(found, ["cat", "cow", "dog"], "{rule:?}");
+    }
+}
+
+#[test]
+fn a_vocabulary_is_paid_for_and_released_once() {
+    let text = read(&["a b", "a b", "b a"], Layout::Lines).unwrap();
+    let vocabulary = source(settings(Unit::Line, 2), 1);
+    let event = Event::Compose(vec![
+        Event::DiscreteLaplace { noise_multiplier: 1.0 / 60.0 },
+        Event::Approximate { epsilon: 0.0, delta: 1e-9 },
+    ]);
+    assert_eq!(vocabulary.event(), Some(event));
+    assert_eq!(vocabulary.vocabulary(&text).unwrap().vocabulary.len(), 2);
+    assert!(matches!(vocabulary.words(&text), Err(DataError::VocabularyReleased)));
+
+    let plan = PrivateVocabularyPlan::new(settings(Unit::Line, 2)).unwrap();
+    let release = plan.release(&RandomSource::from_seed(1));
+    let other = plan.release(&RandomSource::from_seed(2));
+    let unpaid = plan.paid(release, pay(&other)).words(&text);
+    assert!(matches!(unpaid, Err(DataError::NotPaid(_))));
+}
