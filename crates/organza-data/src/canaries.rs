@@ -68,7 +68,9 @@ impl Moves {
     fn new(samples: &Samples, placed: &[(u64, Phrase)]) -> Self {
         let before_line: Vec<u64> = placed.iter().map(|(before, _)| *before).collect();
         let before_sample = before_line.iter().map(|&line| samples.in_line(line).start).collect();
-        let samples_of_line = samples.count_of_tokens(size_of::<Phrase>() / size_of::<u32>());
+        let samples_of_line = samples
+            .objective()
+            .samples_of(size_of::<Phrase>() / size_of::<u32>(), samples.window());
         Self { before_line, before_sample, samples_of_line }
     }
 

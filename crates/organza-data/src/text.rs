@@ -2,8 +2,8 @@
 
 use crate::corpus::Users;
 use crate::dictionary::{Dictionary, LARGEST};
-use sha2::{Digest, Sha256};
 use crate::{Corpus, DataError, Line, LineProblem, TextSource, TextStart, Tokeniser, Vocabulary};
+use sha2::{Digest, Sha256};
 
 /// How a line is laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -10,10 +10,16 @@ use crate::settings::Settings;
 use crate::task::Task;
 use crate::words::WordTask;
 use organza_data::cooccurrence::{NoisyPairs, NoisyWords, PairWeights};
-use organza_mechanism::RandomSource;
-use organza_model::counts::{CountSettings, CountedPair, NoisyCounts, learn_counts};
+use organza_ledger::{Neighbouring, Unit};
+use organza_mechanism::{self as mechanism, RandomSource};
+use organza_model::counts::{
+    CountNoise, CountedPair, CountsFit, CountsSettings, NoisyCounts, learn_counts,
+};
 use organza_model::frequency_bias;
 use std::time::Instant;
+
+/// A dozen or two passes are enough; more are a sign that something is wrong with the counts.
+const MOST_PASSES: usize = 200;
 
 /// Parameters before the first step.
 ///
@@ -57,7 +63,7 @@ impl First {
             let release = plan.release(source);
             let charged = purse.charge(release.charge())?;
             let pairs = plan.count(task.samples(), task.train(), &release, charged)?;
-            let fit = learn(task, words, &pairs)?;
+            let fit = learn(settings, task, words, &pairs, noise)?;
             passes = fit.passes as u64;
             frequencies = Some(std::mem::replace(&mut parameters, fit.parameters));
         }
@@ -73,10 +79,61 @@ impl First {
         observer: &mut dyn Observer,
     ) -> Result<Outcome, SessionError> {
         let mut metrics = Metrics::open(folder, 0)?;
-        if metrics.is_empty() && let Some(frequencies) = &self.frequencies {
+        if metrics.is_empty()
+            && let Some(frequencies) = &self.frequencies
+        {
             metrics.add(0, task.evaluate(frequencies), observer)?;
         }
         metrics.add(self.passes, task.evaluate(&self.parameters), observer)?;
         Ok(Outcome::Done { parameters: self.parameters, seconds: self.seconds })
     }
+}
+
+/// The biases that the word counts call for.
+fn bias(words: &NoisyWords, task: &WordTask) -> Result<Vec<f32>, SessionError> {
+    let counts: Vec<f64> = words.counts().iter().map(|count| count.max(0.0)).collect();
+    Ok(frequency_bias(&counts, &task.negative_weights(), task.negative_count())?)
+}
+
+/// Learns from released counts: the data is not looked at.
+fn learn(
+    settings: &Settings,
+    task: &WordTask,
+    words: &NoisyWords,
+    pairs: &NoisyPairs,
+    noise: mechanism::CountNoise,
+) -> Result<CountsFit, SessionError> {
+    let counted: Vec<CountedPair> = pairs
+        .pairs()
+        .iter()
+        .map(|pair| CountedPair { first: pair.larger, second: pair.smaller, count: pair.count })
+        .collect();
+    let plan = pairs.histogram_plan();
+    let noise = match (noise, settings.privacy.neighbouring) {
+        (mechanism::CountNoise::RoundedGaussian { .. }, _) => {
+            CountNoise::Gaussian { deviation: plan.deviation() }
+        }
+        (mechanism::CountNoise::DiscreteLaplace { epsilon }, Neighbouring::AddRemove) => {
+            CountNoise::DiscreteLaplace { rate: epsilon }
+        }
+        // Replacing a pair takes one from a cell and adds one to another.
+        (mechanism::CountNoise::DiscreteLaplace { epsilon }, Neighbouring::ReplaceOne) => {
+            CountNoise::DiscreteLaplace { rate: epsilon / 2.0 }
+        }
+    };
+    let counts = NoisyCounts {
+        pairs: &counted,
+        noise,
+        bar: plan.bar(),
+        pairs_per_count: pairs.pairs_per_count(),
+        word_counts: words.counts(),
+        word_deviation: words.deviation(0),
+        clipped: settings.privacy.unit != Unit::Pair,
+    };
+    let asked = CountsSettings {
+        negatives: task.negative_count(),
+        negative_weights: &task.negative_weights(),
+        most_passes: MOST_PASSES,
+    };
+    Ok(learn_counts(task.model(), &counts, &asked)?)
 }

@@ -8,9 +8,14 @@ use organza_data::cooccurrence::{CooccurrenceSettings, PairCounts, PairWeights, 
 use organza_data::{PrivateVocabularyPlan, PrivateVocabularySettings, VocabularyRule};
 use organza_ledger::{Event, Unit};
 use organza_mechanism::CountNoise;
+use organza_model::counts::DENSE_WORDS;
 
 /// The part of delta that a private vocabulary may spend: the chance that a word of one unit alone shows.
 const VOCABULARY_DELTA: f64 = 0.1;
+
+/// Without a bar of its own, a wide table has one that about so many empty cells for each word reach by
+/// their noise: at sqrt(2 ln (V / so many)) deviations.
+const FALSE_CELLS: f64 = 40.0;
 
 /// The least noise at which `before` and what `event` makes of it cost at most `share` of epsilon; or
 /// the noise that was asked for.
@@ -56,14 +61,18 @@ impl Shares {
         let CountsSettings { vocabulary_share, word_share, fine_tuning_share, .. } =
             settings.counts;
         let is_private = matches!(settings.data.vocabulary, VocabularyOrigin::Private { .. });
-        let vocabulary = if is_private && settings.data.path.is_some() { vocabulary_share } else { 0.0 };
+        let vocabulary =
+            if is_private && settings.data.path.is_some() { vocabulary_share } else { 0.0 };
         Self { vocabulary, words: vocabulary + word_share, pairs: 1.0 - fine_tuning_share }
     }
 }
 
 /// How the vocabulary is released. A unit of one pair has Laplace noise on its two words; a larger one has
 /// Gaussian noise on counts of 1 / sqrt(its words), so that units with few words count more for each.
-pub(crate) fn vocabulary(settings: &Settings, words_per_unit: u64) -> Result<PrivateVocabularyPlan, SessionError> {
+pub(crate) fn vocabulary(
+    settings: &Settings,
+    words_per_unit: u64,
+) -> Result<PrivateVocabularyPlan, SessionError> {
     let privacy = &settings.privacy;
     let delta = VOCABULARY_DELTA * privacy.delta;
     let at = |noise: f64| {
@@ -110,7 +119,8 @@ impl CountPhases {
             1.0
         };
         let at = |noise: f64| {
-            let kind = |part: f64| (part > 0.0).then(|| count_noise(settings.privacy.unit, noise, part));
+            let kind =
+                |part: f64| (part > 0.0).then(|| count_noise(settings.privacy.unit, noise, part));
             Self { words: kind(part), pairs: kind(1.0 - part) }
         };
         // A first look, so that settings that make no sense are named as such.
@@ -123,7 +133,8 @@ impl CountPhases {
     pub(crate) fn events(&self, settings: &Settings) -> Result<Vec<Event>, SessionError> {
         let least = 2;
         let words = self.words.map(|noise| word_counts(settings, least, noise)).transpose()?;
-        let pairs = self.pairs.map(|noise| pair_counts(settings, least, noise, PairWeights::default()));
+        let pairs =
+            self.pairs.map(|noise| pair_counts(settings, least, noise, PairWeights::default()));
         let pairs = pairs.transpose()?;
         Ok(words.iter().map(WordCounts::event).chain(pairs.iter().map(PairCounts::event)).collect())
     }
@@ -154,7 +165,15 @@ pub(crate) fn pair_counts(
     weights: PairWeights,
 ) -> Result<PairCounts, SessionError> {
     let clip = settings.counts.pair_clip;
-    Ok(PairCounts::new(shared(settings, words, noise, clip, settings.counts.bar, weights))?)
+    let plan = |bar| PairCounts::new(shared(settings, words, noise, clip, bar, weights.clone()));
+    let deviations = match settings.counts.bar {
+        Some(deviations) => deviations,
+        None if words <= DENSE_WORDS => return Ok(plan(None)?),
+        None => (2.0 * (f64::from(words) / FALSE_CELLS).ln()).sqrt(),
+    };
+    // The deviation does not depend on the number of words.
+    let least = PairCounts::new(shared(settings, 2, noise, clip, None, PairWeights::default()))?;
+    Ok(plan(Some(deviations * least.histogram_plan().deviation()))?)
 }
 
 fn shared(

@@ -61,7 +61,8 @@ impl Planned {
         };
         let units = units.saturating_add(canaries::public_units(settings));
         let before = before.iter().cloned();
-        let before = before.chain(counts.events(settings)?).chain(count.iter().map(NoisyCount::event));
+        let before =
+            before.chain(counts.events(settings)?).chain(count.iter().map(NoisyCount::event));
         let known = Known { settings, tables: task.tables(), units, before: before.collect() };
         let steps = known.steps();
         let method = if settings.method == Method::None {

@@ -7,9 +7,9 @@ use crate::words::WordTask;
 use organza_data::source::open;
 use organza_data::split::{Shares, Sizes, by_unit, in_order, shuffled};
 use organza_data::{
-    DEFAULT_LINES, DataError, DeclaredPublic, FromFile, Layout, Negatives, NegativesError,
-    Samples, StopWords, Synthetic, TextSource, TokenisedText, Tokeniser, Vocabulary,
-    VocabularyRelease, VocabularySource, Words,
+    DEFAULT_LINES, DataError, DeclaredPublic, FromFile, Layout, Negatives, NegativesError, Samples,
+    StopWords, Synthetic, TextSource, TokenisedText, Tokeniser, Vocabulary, VocabularyRelease,
+    VocabularySource, Words,
 };
 use organza_ledger::{PublicFact, Unit};
 use organza_mechanism::{Purpose, RandomSource};

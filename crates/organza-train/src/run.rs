@@ -7,7 +7,7 @@ use crate::metrics::{Metrics, Point};
 use crate::optimizer::{Optimizer, OptimizerSettings};
 use crate::step::{plain_step, private_step};
 use crate::task::{Losses, Task};
-use organza_ledger::{Account, Budget, BudgetError, Charged, Ledger};
+use organza_ledger::{Account, Budget, BudgetError, Charge, Charged, Ledger};
 use organza_mechanism::{Plan, PoissonSampler, RandomSource};
 use std::ops::Range;
 use std::time::Instant;
@@ -90,6 +90,13 @@ pub enum Outcome {
         /// The steps that were made.
         steps: u64,
     },
+}
+
+impl Purse<'_> {
+    /// Charges the ledger.
+    pub(crate) fn charge(&mut self, charge: Charge) -> Result<Charged, BudgetError> {
+        self.budget.charge(self.ledger, self.account, charge)
+    }
 }
 
 /// Why a run stopped.
@@ -213,7 +220,7 @@ fn pay(
     // Always the whole block between two checkpoints, so that going on within one is a copy of it.
     let start = block.start / plan.checkpoint_every * plan.checkpoint_every;
     let charge = sampler.charge(start..block.end);
-    Ok(Some(purse.budget.charge(purse.ledger, purse.account, charge)?))
+    Ok(Some(purse.charge(charge)?))
 }
 
 fn make_step<T: Task + ?Sized>(

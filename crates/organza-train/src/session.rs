@@ -3,20 +3,23 @@
 use crate::calibration::CalibrationError;
 use crate::certificate::Certificate;
 use crate::check::SettingError;
+use crate::first::First;
 use crate::folder::{CANARIES, FolderError, RunFolder};
 use crate::metrics::{self, Point};
 use crate::planned::{Planned, UNITS};
-use crate::first::First;
 use crate::prepare::{PrepareError, Prepared, prepare, public_facts, read_text};
 use crate::run::{Observer, Outcome, Purse, RunError, run};
 use crate::settings::{Method, Settings};
 use crate::vocabulary::{Words, release_words};
 use organza_accountant::Accountant;
+use organza_data::DataError;
 use organza_ledger::{
     Account, AccountError, BudgetError, Charge, Header, Ledger, LedgerError, TornLine,
 };
 use organza_mechanism::random::{Origin, RandomError, StreamKey};
 use organza_mechanism::{PlanError, RandomSource};
+use organza_model::ModelError;
+use organza_model::counts::CountsError;
 use organza_model::vectors::VectorsError;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -102,6 +105,15 @@ pub enum SessionError {
     /// The model's files.
     #[error(transparent)]
     Vectors(#[from] VectorsError),
+    /// The data.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// The model.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// Learning from counts.
+    #[error(transparent)]
+    Counts(#[from] CountsError),
     /// What is in the folder is not what it was.
     #[error("{0}")]
     Changed(String),
@@ -258,7 +270,8 @@ impl Session {
             _ => None,
         };
         let task = &self.prepared.task;
-        let first = First::new(&self.settings, task, &self.planned.counts, &self.source, purse.as_mut())?;
+        let first =
+            First::new(&self.settings, task, &self.planned.counts, &self.source, purse.as_mut())?;
         if let (Some(purse), Some(count)) = (&mut purse, count) {
             let charge = Charge::once(UNITS, count.event())
                 .with_key(self.source.fingerprint())
@@ -266,7 +279,9 @@ impl Session {
             let _paid = purse.charge(charge)?;
         }
         let outcome = match plan {
-            Some(plan) => run(task, plan, &self.folder, &self.source, first.parameters, purse, observer)?,
+            Some(plan) => {
+                run(task, plan, &self.folder, &self.source, first.parameters, purse, observer)?
+            }
             None => first.into_result(task, &self.folder, observer)?,
         };
         match outcome {

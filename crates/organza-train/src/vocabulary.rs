@@ -3,6 +3,7 @@
 use crate::phases;
 use crate::planned::budget;
 use crate::prepare::public_words;
+use crate::run::RunError;
 use crate::session::SessionError;
 use crate::settings::{Settings, VocabularyOrigin};
 use organza_accountant::Accountant;
@@ -38,8 +39,9 @@ pub(crate) fn release_words(
     plan: PrivateVocabularyPlan,
     text: &TokenisedText,
     source: &RandomSource,
-    ledger: &mut Ledger,
+    ledger: Option<&mut Ledger>,
 ) -> Result<Vocabulary, SessionError> {
+    let ledger = ledger.ok_or(RunError::NoPurse)?;
     let account = Accountant::new(settings.privacy.neighbouring);
     let release = plan.release(source);
     let charged = budget(settings)?.charge(ledger, &account, release.charge())?;

@@ -66,9 +66,24 @@ impl WordTask {
         &self.model
     }
 
-    /// A hash of the text as the model sees it. *Not private.*
-    pub fn fingerprint(&self) -> [u8; 32] {
-        self.samples.corpus().fingerprint()
+    /// All samples of the text. *Not private.*
+    pub(crate) fn samples(&self) -> &Samples {
+        &self.samples
+    }
+
+    /// The units that train. *Not private.*
+    pub(crate) fn train(&self) -> &Units {
+        &self.split.train
+    }
+
+    /// Negatives a sample.
+    pub(crate) fn negative_count(&self) -> u32 {
+        self.negative_count
+    }
+
+    /// The probability of each word as a negative.
+    pub(crate) fn negative_weights(&self) -> Vec<f64> {
+        (0..self.negatives.len() as u32).map(|word| self.negatives.probability(word)).collect()
     }
 
     /// The loss of word frequencies alone on the test samples. *Not private.*
@@ -82,8 +97,7 @@ impl WordTask {
     }
 
     fn mean_loss(&self, parameters: &[f32], held: &HeldOut) -> Result<f64, ModelError> {
-        let weights: Vec<f64> =
-            (0..self.negatives.len() as u32).map(|word| self.negatives.probability(word)).collect();
+        let weights = self.negative_weights();
         let held: Vec<Held<'_>> = held
             .iter()
             .map(|(inputs, positive, weight)| Held { inputs, positive: *positive, weight: *weight })
