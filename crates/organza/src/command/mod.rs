@@ -2,6 +2,7 @@
 
 mod account;
 mod analogy;
+mod bench;
 mod calibrate;
 mod completions;
 mod data;
@@ -26,6 +27,7 @@ pub(crate) enum Command {
     Account(account::Account),
     Calibrate(calibrate::Calibrate),
     Event(event::Event),
+    Bench(bench::Bench),
     Completions(completions::Completions),
 }
 
@@ -42,6 +44,7 @@ impl Command {
             Self::Account(command) => command.run(output),
             Self::Calibrate(command) => command.run(output),
             Self::Event(command) => command.run(output),
+            Self::Bench(command) => command.run(output),
             Self::Completions(command) => command.run(output),
         }
     }

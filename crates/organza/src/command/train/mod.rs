@@ -2,14 +2,15 @@
 
 mod options;
 mod page;
-mod progress;
 mod summary;
 
+use crate::progress::{Progress, Stop, target};
 use crate::{arguments::Arguments, output::Output};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory};
+use indicatif::ProgressBar;
+pub(crate) use options::{OptimizerName, method_parser, rule_parser};
 use organza_train::{Ended, RunFolder, Session, SessionError};
-use progress::Progress;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use summary::Summary;
@@ -103,7 +104,8 @@ impl Running {
         if let Some(threads) = self.threads {
             pool = pool.num_threads(threads.get());
         }
-        let mut progress = Progress::new(output.shows_progress())?;
+        let bar = ProgressBar::with_draw_target(None, target(output.shows_progress()));
+        let mut progress = Progress::new(bar, "", &Stop::listen()?);
         let outcome = pool.build()?.install(|| -> Result<_, SessionError> {
             let session = session()?;
             let settings = session.settings().clone();

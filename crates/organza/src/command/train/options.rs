@@ -7,6 +7,7 @@ use organza_ledger::{Neighbouring, Unit};
 use organza_train::OptimizerSettings;
 use organza_train::settings::{Method, SelectionRule, Settings};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// A name that a settings file would have for the same value.
@@ -15,6 +16,16 @@ fn named<T: DeserializeOwned + Clone + Send + Sync + 'static>(
 ) -> impl TypedValueParser<Value = T> {
     PossibleValuesParser::new(names)
         .try_map(|name| serde_json::from_value(serde_json::Value::String(name)))
+}
+
+/// The names of the methods of training.
+pub(crate) fn method_parser() -> impl TypedValueParser<Value = Method> {
+    named(&["none", "dpsgd", "sparse"])
+}
+
+/// The names of the rules of selection.
+pub(crate) fn rule_parser() -> impl TypedValueParser<Value = SelectionRule> {
+    named(&["exponential", "sparse-vector", "noisy-max", "limited-domain", "uniform"])
 }
 
 #[derive(Args, Debug)]
@@ -95,16 +106,10 @@ struct Privacy {
 #[command(next_help_heading = "Method")]
 struct MethodOptions {
     /// No privacy, noise on everything, or private selection first [default: dpsgd]
-    #[arg(long, value_parser = named::<Method>(&["none", "dpsgd", "sparse"]))]
+    #[arg(long, value_parser = method_parser())]
     method: Option<Method>,
     /// How `sparse` selects [default: exponential]
-    #[arg(
-        long,
-        value_name = "RULE",
-        value_parser = named::<SelectionRule>(
-            &["exponential", "sparse-vector", "noisy-max", "limited-domain", "uniform"]
-        )
-    )]
+    #[arg(long, value_name = "RULE", value_parser = rule_parser())]
     select: Option<SelectionRule>,
     /// What is selected [default: coordinate]
     #[arg(long, value_enum)]
@@ -233,10 +238,21 @@ struct Training {
     average: Option<bool>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
-enum OptimizerName {
+/// An optimizer by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum OptimizerName {
     Adam,
     Sgd,
+}
+
+impl std::fmt::Display for OptimizerName {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Adam => "adam",
+            Self::Sgd => "sgd",
+        })
+    }
 }
 
 impl Options {
