@@ -4,6 +4,7 @@ mod account;
 mod analogy;
 mod bench;
 mod calibrate;
+mod compare;
 mod completions;
 mod data;
 mod event;
@@ -26,6 +27,7 @@ pub(crate) enum Command {
     Data(data::Data),
     Account(account::Account),
     Calibrate(calibrate::Calibrate),
+    Compare(Box<compare::Compare>),
     Event(event::Event),
     Bench(bench::Bench),
     Completions(completions::Completions),
@@ -43,6 +45,7 @@ impl Command {
             Self::Data(command) => command.run(output),
             Self::Account(command) => command.run(output),
             Self::Calibrate(command) => command.run(output),
+            Self::Compare(command) => command.run(output),
             Self::Event(command) => command.run(output),
             Self::Bench(command) => command.run(output),
             Self::Completions(command) => command.run(output),

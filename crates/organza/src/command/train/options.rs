@@ -29,7 +29,7 @@ pub(crate) fn rule_parser() -> impl TypedValueParser<Value = SelectionRule> {
 }
 
 #[derive(Args, Debug)]
-pub(super) struct Options {
+pub(crate) struct Options {
     #[command(flatten)]
     start: Start,
     #[command(flatten)]
@@ -42,6 +42,20 @@ pub(super) struct Options {
     model: Model,
     #[command(flatten)]
     training: Training,
+}
+
+/// What a single run is asked to do; a comparison tries several.
+#[derive(Args, Debug, Default)]
+pub(crate) struct Asked {
+    /// The budget: noise is calibrated to spend it [default: 3]
+    #[arg(long, conflicts_with = "noise_multiplier", help_heading = "Privacy")]
+    epsilon: Option<f64>,
+    /// Deviation of the noise over sensitivity, instead of a budget
+    #[arg(long, value_name = "SIGMA", help_heading = "Privacy")]
+    noise_multiplier: Option<f64>,
+    /// No privacy, noise on everything, or private selection first [default: dpsgd]
+    #[arg(long, value_parser = method_parser(), help_heading = "Method")]
+    method: Option<Method>,
 }
 
 /// Where settings start from.
@@ -71,15 +85,9 @@ enum Preset {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Privacy")]
 struct Privacy {
-    /// The budget: noise is calibrated to spend it [default: 3]
-    #[arg(long, conflicts_with = "noise_multiplier")]
-    epsilon: Option<f64>,
     /// The delta of the guarantee, never computed from the data [default: 1e-6]
     #[arg(long)]
     delta: Option<f64>,
-    /// Deviation of the noise over sensitivity, instead of a budget
-    #[arg(long, value_name = "SIGMA")]
-    noise_multiplier: Option<f64>,
     /// What is protected as one; users stand in the first column of a TSV [default: line]
     #[arg(long, value_parser = named::<Unit>(&["pair", "line", "user"]))]
     unit: Option<Unit>,
@@ -105,9 +113,6 @@ struct Privacy {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Method")]
 struct MethodOptions {
-    /// No privacy, noise on everything, or private selection first [default: dpsgd]
-    #[arg(long, value_parser = method_parser())]
-    method: Option<Method>,
     /// How `sparse` selects [default: exponential]
     #[arg(long, value_name = "RULE", value_parser = rule_parser())]
     select: Option<SelectionRule>,
@@ -257,11 +262,12 @@ impl std::fmt::Display for OptimizerName {
 
 impl Options {
     /// The preset or settings file, changed by the flags.
-    pub(super) fn settings(&self) -> anyhow::Result<Settings> {
+    pub(crate) fn settings(&self, asked: &Asked) -> anyhow::Result<Settings> {
         let mut settings = self.start.settings()?;
+        asked.change(&mut settings);
         self.privacy.change(&mut settings);
         self.method.change(&mut settings);
-        if self.privacy.epsilon.is_some() && self.method.selection_epsilon.is_none() {
+        if asked.epsilon.is_some() && self.method.selection_epsilon.is_none() {
             // A budget calibrates everything, selection too.
             settings.selection.epsilon = None;
         }
@@ -272,7 +278,7 @@ impl Options {
     }
 
     /// A flag that the method makes meaningless, and what to do about it.
-    pub(super) fn contradiction(&self, settings: &Settings) -> Option<String> {
+    pub(super) fn contradiction(&self, asked: &Asked, settings: &Settings) -> Option<String> {
         let pick = |flags: &[(&'static str, bool)]| {
             flags.iter().find(|(_, given)| *given).map(|(flag, _)| *flag)
         };
@@ -289,8 +295,8 @@ impl Options {
             ("--threshold", threshold.is_some()),
         ]);
         let protects = pick(&[
-            ("--epsilon", self.privacy.epsilon.is_some()),
-            ("--noise-multiplier", self.privacy.noise_multiplier.is_some()),
+            ("--epsilon", asked.epsilon.is_some()),
+            ("--noise-multiplier", asked.noise_multiplier.is_some()),
         ]);
         let method = settings.method;
         match (method, selects, protects) {
@@ -339,14 +345,20 @@ fn set_some<T: Clone>(place: &mut Option<T>, given: &Option<T>) {
     }
 }
 
+impl Asked {
+    fn change(&self, settings: &mut Settings) {
+        set(&mut settings.method, &self.method);
+        if self.epsilon.is_some() || self.noise_multiplier.is_some() {
+            // The one takes the place of the other.
+            settings.privacy.epsilon = self.epsilon;
+            settings.privacy.noise_multiplier = self.noise_multiplier;
+        }
+    }
+}
+
 impl Privacy {
     fn change(&self, settings: &mut Settings) {
         let privacy = &mut settings.privacy;
-        if self.epsilon.is_some() || self.noise_multiplier.is_some() {
-            // The one takes the place of the other.
-            privacy.epsilon = self.epsilon;
-            privacy.noise_multiplier = self.noise_multiplier;
-        }
         set(&mut privacy.delta, &self.delta);
         set(&mut privacy.unit, &self.unit);
         set(&mut privacy.per_unit, &self.per_unit);
@@ -358,7 +370,6 @@ impl Privacy {
 
 impl MethodOptions {
     fn change(&self, settings: &mut Settings) {
-        set(&mut settings.method, &self.method);
         let selection = &mut settings.selection;
         set(&mut selection.rule, &self.select);
         set(&mut selection.by_row, &self.by.map(|by| matches!(by, By::Row)));
