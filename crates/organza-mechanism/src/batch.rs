@@ -3,6 +3,7 @@
 use crate::clip::clip;
 use crate::gradient::UnitGradient;
 use crate::noise::Noised;
+use crate::owed::{OwedNoise, TouchedRows};
 use crate::plan::Plan;
 use crate::random::{Purpose, RandomSource};
 use crate::sample::poisson_subset;
@@ -33,10 +34,10 @@ pub struct PoissonSampler {
 }
 
 /// What all steps of a sampler share.
-struct Run {
-    plan: Plan,
+pub(crate) struct Run {
+    pub(crate) plan: Plan,
     purpose: String,
-    source: RandomSource,
+    pub(crate) source: RandomSource,
     charge_key: organza_ledger::KeyFingerprint,
 }
 
@@ -54,6 +55,12 @@ impl PoissonSampler {
         Charge::block(purpose, steps, plan.step_event().clone())
             .with_key(*charge_key)
             .for_neighbours(plan.settings().neighbouring)
+    }
+
+    /// The right to leave the noise of untouched rows for later; `None` unless the plan puts Gaussian noise
+    /// on everything, without a second clip.
+    pub fn owed_noise(&self) -> Option<OwedNoise> {
+        OwedNoise::of(&self.run)
     }
 
     /// The batch of `step`.
@@ -224,6 +231,14 @@ impl Selected {
     pub fn noise(self) -> Noised {
         let Run { plan, source, .. } = &*self.run;
         Noised::release(plan.noise(), &self.sum, &self.selection, source, self.step)
+    }
+
+    /// The noise on touched rows alone, where that on all others is left for later; `None` if `owed` is the
+    /// right of another sampler.
+    pub fn noise_touched(self, owed: &OwedNoise) -> Option<TouchedRows> {
+        let Run { plan, source, .. } = &*self.run;
+        let random = source.step(Purpose::TouchedNoise, self.step);
+        owed.is_of(&self.run).then(|| TouchedRows::release(plan.noise(), &self.sum, &random))
     }
 }
 

@@ -154,8 +154,13 @@ impl Noise {
         self.deviation * self.released_step()
     }
 
+    /// Whether it is Gaussian noise without a second clip.
+    pub(crate) fn is_plain_gaussian(&self) -> bool {
+        matches!(self.settings, NoiseSettings::Gaussian { second_clip: None, .. })
+    }
+
     /// One step of the released grid, in the averaged gradient.
-    fn released_step(&self) -> f64 {
+    pub(crate) fn released_step(&self) -> f64 {
         libm::ldexp(self.grid.step(), -self.fine)
     }
 
@@ -179,7 +184,7 @@ impl Noise {
 
 impl Noise {
     /// Adds rounded noise, integer to integer, and rounds the result to its multiple.
-    fn add(&self, values: &mut [i64], random: &mut PrivateRandom) {
+    pub(crate) fn add(&self, values: &mut [i64], random: &mut PrivateRandom) {
         let arch = Arch::new();
         let multiple = multiple(self.deviation);
         let mut draws = [0.0; 256];

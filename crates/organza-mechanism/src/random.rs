@@ -42,6 +42,10 @@ pub enum Purpose {
     Data = 7,
     /// The public name of the key, and nothing else.
     Fingerprint = 8,
+    /// The noise of a step on the rows that it touched, where that on others is left for later.
+    TouchedNoise = 9,
+    /// Noise that was left for later.
+    OwedNoise = 10,
 }
 
 /// Where the key came from.
