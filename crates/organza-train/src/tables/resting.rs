@@ -20,7 +20,7 @@
 //! to date in two stages would differ in its last bits from one brought up to date in one, and that
 //! would be a release without a charge.)
 
-use super::adam::AdamSettings;
+use super::adam::{AdamSettings, SMALLEST};
 use super::powers::{power_of_two, running_power};
 use super::series::Series;
 use organza_mechanism::Shape;
@@ -446,6 +446,8 @@ impl WithSimd for Update<'_> {
             let move_now = it.step_size * first / (root * it.root_correction + it.epsilon);
             let inverse = 1.0 / (root + it.epsilon * it.centre);
             let (speed, share) = (first * inverse, it.epsilon * inverse);
+            let speed = if speed.abs() < SMALLEST { 0.0 } else { speed };
+            let root = if root < SMALLEST { 0.0 } else { root };
             let series = second_moment - share * (third_moment - share * fourth_moment);
             let to_come = speed * it.total * (1.0 + share * share * series);
 
