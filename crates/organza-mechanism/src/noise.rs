@@ -239,6 +239,9 @@ impl std::fmt::Debug for Body {
 }
 
 impl Noised {
+    /// How many coordinates a block of a dense release has; the last may have fewer.
+    pub const BLOCK: u64 = BLOCK;
+
     pub(crate) fn release(
         noise: &Noise,
         sum: &ClippedSum,

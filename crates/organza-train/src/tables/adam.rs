@@ -100,8 +100,7 @@ impl Moments {
         runs: impl FnOnce(&mut dyn FnMut(u64, &[f32])),
     ) {
         let adam = self.settings.step(step);
-        let mut all =
-            Coordinates { weights, first: &mut self.first, second: &mut self.second };
+        let mut all = Coordinates { weights, first: &mut self.first, second: &mut self.second };
         let (mut done, end) = (0, all.weights.len());
         runs(&mut |first, gradient| {
             let first = first as usize;
@@ -125,7 +124,11 @@ impl Moments {
             .with_min_len((COORDINATES_OF_A_THREAD / Noised::BLOCK) as usize);
         blocks.for_each(|(block, ((weights, first), second))| {
             gradient.block(block as u64, |_, values| {
-                let part = Coordinates { weights: &mut *weights, first: &mut *first, second: &mut *second };
+                let part = Coordinates {
+                    weights: &mut *weights,
+                    first: &mut *first,
+                    second: &mut *second,
+                };
                 adam.on(part, Some(values));
             });
         });

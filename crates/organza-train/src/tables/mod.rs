@@ -12,6 +12,8 @@ mod powers;
 mod resting;
 mod series;
 mod state;
+#[cfg(test)]
+mod tests;
 mod upkeep;
 
 pub(crate) use adam::AdamSettings;
@@ -102,7 +104,7 @@ impl Tables {
     /// Moves the parameters by one private gradient.
     pub fn apply(&mut self, gradient: &Noised) {
         match &mut self.kept {
-            Kept::Adam(moments) if gradient.is_dense() => {
+            Kept::Adam(moments) if gradient.blocks() > 1 => {
                 self.steps += 1;
                 moments.step_dense(self.steps, &mut self.weights, gradient);
             }

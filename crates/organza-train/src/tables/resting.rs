@@ -173,7 +173,8 @@ impl Resting {
             return (0.0, root);
         }
         let centre = self.series.after(coordinate.time).centre;
-        let first = coordinate.speed * (coordinate.root + f64::from(self.settings.epsilon) * centre);
+        let first =
+            coordinate.speed * (coordinate.root + f64::from(self.settings.epsilon) * centre);
         (first * (age as f64 * self.settings.beta1().ln()).exp(), root)
     }
 
@@ -220,8 +221,10 @@ impl Resting {
         }
         let special = Arch::new().dispatch(Update { lanes: &mut stage.lanes, constants });
         if special {
-            for lane in (0..stage.filled).filter(|lane| stage.lanes.special[*lane] != 0) {
-                self.update_exactly(&mut stage.lanes, lane, constants);
+            for lane in 0..stage.filled {
+                if stage.lanes.special[lane] != 0 {
+                    self.update_exactly(&mut stage.lanes, lane, constants);
+                }
             }
         }
         let mut from = 0;
@@ -258,8 +261,10 @@ impl Resting {
         let moved = rate * weighting * first / (root + epsilon * inverse);
         lanes.new_weights[lane] = (weight - moved - self.distance(step, (first, root))) as f32;
         let divisor = (root + epsilon * self.series.after(step).centre).recip();
-        lanes.new_speeds[lane] = (first * divisor) as f32;
-        lanes.new_roots[lane] = root as f32;
+        let flushed =
+            |value: f64| if value.abs() < f64::from(SMALLEST) { 0.0 } else { value as f32 };
+        lanes.new_speeds[lane] = flushed(first * divisor);
+        lanes.new_roots[lane] = flushed(root);
         let felt = epsilon * divisor > f64::from(constants.felt) && first != 0.0;
         lanes.new_moved[lane] = step as u32 | if felt { MARK } else { 0 };
     }

@@ -2,7 +2,7 @@
 
 use super::resting::MOST_STEPS;
 use crate::optimizer::OptimizerSettings;
-use organza_mechanism::{By, OwedNoise, Plan, PoissonSampler, SelectionSettings};
+use organza_mechanism::{By, OwedNoise, Plan, PoissonSampler, SelectionSettings, Shape};
 
 /// How many rows a unit is taken to read; a pair with eight negatives has ten.
 const ROWS_OF_A_UNIT: f64 = 16.0;
@@ -68,13 +68,13 @@ impl Upkeep {
 
     /// What is cheaper to expect, for a run without privacy.
     pub fn of_plain(
-        coordinates: u64,
-        widest: u64,
+        shape: &Shape,
         expected_batch: f64,
         optimizer: OptimizerSettings,
         steps: u64,
     ) -> Self {
-        let read = expected_batch * ROWS_OF_A_UNIT * widest as f64;
+        let coordinates = shape.coordinates();
+        let read = expected_batch * ROWS_OF_A_UNIT * shape.widest() as f64;
         let wide = coordinates > SMALL && steps <= MOST_STEPS;
         match optimizer {
             OptimizerSettings::Adam { .. } if wide && ADAM_PRICE * read < coordinates as f64 => {
