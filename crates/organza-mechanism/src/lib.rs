@@ -17,12 +17,16 @@
 mod batch;
 mod clip;
 mod count;
+mod dense;
 mod gradient;
 mod grid;
+mod memory;
 mod noise;
+mod noised;
 mod owed;
 mod plan;
 pub mod random;
+mod release;
 mod row_index;
 pub mod sample;
 mod scores;
@@ -32,9 +36,9 @@ mod sum;
 
 pub use batch::{Batch, BatchPart, BatchSum, PartSum, PoissonSampler, Selected};
 pub use count::NoisyCount;
-pub use gradient::UnitGradient;
+pub use gradient::{PlainSum, UnitGradient};
 pub use grid::Grid;
-pub use noise::Noised;
+pub use noised::Noised;
 pub use owed::{Indebted, OwedNoise, Settling, TouchedRows};
 pub use plan::{NoiseSettings, NumericSparse, Plan, PlanError, PlanSettings, SelectionSettings};
 pub use random::{Purpose, RandomSource};

@@ -1,10 +1,9 @@
 //! Noise that is drawn when a row is next read: dense noise at the cost of the touched rows.
 
 use crate::batch::Run;
-use crate::noise::Noise;
+use crate::memory::{Lease, Memory};
 use crate::random::{Purpose, StepRandom};
 use crate::sample::fill_normal;
-use crate::sum::ClippedSum;
 use std::sync::Arc;
 
 /// How many draws are made at a time.
@@ -118,46 +117,34 @@ pub trait Indebted {
 /// Each value is private, but *which* rows there are is not: they can only be handed to an [`Indebted`]
 /// table, which leaves the noise of all other rows for later.
 pub struct TouchedRows {
-    step: f64,
-    rows: Vec<(u32, u64)>,
-    starts: Vec<usize>,
-    values: Vec<i64>,
+    memory: Lease,
 }
 
 impl TouchedRows {
-    pub(crate) fn release(noise: &Noise, sum: &ClippedSum, random: &StepRandom) -> Self {
-        let mut touched = Self {
-            step: noise.released_step(),
-            rows: Vec::new(),
-            starts: Vec::new(),
-            values: Vec::new(),
-        };
-        for row in sum.sorted_rows() {
-            let (Some((first, _)), Some(values)) = (sum.shape().row(row), sum.row(row)) else {
-                continue;
-            };
-            let start = touched.values.len();
-            touched.rows.push((row, first));
-            touched.starts.push(start);
-            touched.values.extend_from_slice(values);
-            noise.add(&mut touched.values[start..], &mut random.shard(u64::from(row)));
+    pub(crate) fn release(mut memory: Lease, step: u64) -> Self {
+        let Run { plan, source, .. } = &*memory.run.clone();
+        let noise = plan.noise();
+        let random = source.step(Purpose::TouchedNoise, step);
+        let Memory { sum, workspace, release, .. } = &mut *memory;
+        let rows = workspace.rows();
+        sum.sorted_rows(rows);
+        for row in rows {
+            let start = release.sums.len();
+            release.push_row(sum, *row);
+            noise.add(&mut release.sums[start..], &mut random.shard(u64::from(*row)));
         }
-        touched
+        release.finish(noise.released_step());
+        Self { memory }
     }
 
     /// Hands all rows to a table with debts, in ascending order.
     pub fn pay_into(&self, table: &mut impl Indebted) {
-        let mut gradient = Vec::new();
-        for (place, (row, first)) in self.rows.iter().enumerate() {
-            let end = self.starts.get(place + 1).copied().unwrap_or(self.values.len());
-            gradient.clear();
-            gradient.extend(
-                self.values[self.starts[place]..end]
-                    .iter()
-                    .map(|value| (*value as f64 * self.step) as f32),
-            );
-            table.take(*row, *first, &gradient);
-        }
+        let shape = self.memory.sum.shape();
+        self.memory.release.visit(|first, gradient| {
+            if let Some((row, _)) = shape.place(first) {
+                table.take(row, first, gradient);
+            }
+        });
     }
 }
 

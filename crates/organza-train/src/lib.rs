@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod average;
+pub mod bench;
 mod calibration;
 mod certificate;
 mod check;

@@ -200,7 +200,7 @@ pub fn run<T: Task + ?Sized>(
 }
 
 /// Fresh tables, kept in the way that the plan makes cheapest.
-fn tables<T: Task + ?Sized>(
+pub(crate) fn tables<T: Task + ?Sized>(
     task: &T,
     plan: &RunPlan,
     sampler: Option<&PoissonSampler>,

@@ -91,10 +91,6 @@ impl Subset {
         new
     }
 
-    pub(crate) fn contains(&self, number: u64) -> bool {
-        !self.slots.is_empty() && self.slots[self.slot(number)] != FREE
-    }
-
     pub(crate) fn clear(&mut self) {
         self.slots.fill(FREE);
         self.numbers.clear();
