@@ -136,7 +136,7 @@ impl Tables {
     pub fn into_parameters(mut self) -> Vec<f32> {
         match self.kept {
             Kept::Sgd { .. } | Kept::Adam(_) => {}
-            Kept::Resting(resting) => resting.finish(&mut self.weights, self.steps),
+            Kept::Resting(resting) => resting.finish(&self.shape, &mut self.weights, self.steps),
             Kept::Owed(_) => self.read().all(),
         }
         self.weights

@@ -34,6 +34,8 @@ const LENT: u32 = 1 << 31;
 pub(crate) const MOST_STEPS: u64 = (1 << 31) - 1;
 /// Coordinates that are updated together.
 const LANES: usize = 64;
+/// Numbers of a page of memory.
+const PAGE: usize = 1_024;
 /// What the short form may err by, relative to the distance.
 const SHORT_FORM: f64 = 1e-6;
 
@@ -42,12 +44,9 @@ const SHORT_FORM: f64 = 1e-6;
 pub(crate) struct Resting {
     settings: AdamSettings,
     series: Series,
-    /// n.
-    pub(crate) speeds: Vec<f32>,
-    /// sqrt(v_s).
-    pub(crate) roots: Vec<f32>,
-    /// s, and the mark.
-    pub(crate) moved: Vec<u32>,
+    /// Row by row: all n, then all s with their marks, then all sqrt(v_s), as bits. What belongs to one row
+    /// stands together, because far apart each would cost a translation of its address.
+    pub(crate) state: Vec<u32>,
     /// The largest s in each row.
     newest: Vec<u32>,
     /// The rows that are being read, and their resting places.
@@ -55,49 +54,60 @@ pub(crate) struct Resting {
     saved: Vec<f32>,
 }
 
+/// The numbers that are kept for each coordinate.
+const PARTS: usize = 3;
+
+/// A row of a table: its first coordinate and its length.
+#[derive(Clone, Copy)]
+struct Place {
+    first: usize,
+    length: usize,
+}
+
+impl Place {
+    fn of(shape: &Shape, row: u32) -> Option<Self> {
+        shape.row(row).map(|(first, length)| Self { first: first as usize, length })
+    }
+
+    fn weights(self) -> std::ops::Range<usize> {
+        self.first..self.first + self.length
+    }
+
+    /// Where part `part` of the state of coordinate `inside` of the row stands.
+    fn part(self, part: usize, inside: usize) -> usize {
+        PARTS * self.first + part * self.length + inside
+    }
+}
+
+const SPEEDS: usize = 0;
+const MOVED: usize = 1;
+const ROOTS: usize = 2;
+
 impl Resting {
     /// None if the decays have no series.
     pub(crate) fn new(settings: AdamSettings, shape: &Shape) -> Option<Self> {
         let mut series = Series::new(settings)?;
         series.prepare(0);
-        let coordinates = shape.coordinates() as usize;
-        Some(Self {
-            settings,
-            series,
-            speeds: vec![0.0; coordinates],
-            roots: vec![0.0; coordinates],
-            moved: vec![0; coordinates],
-            newest: vec![0; shape.rows() as usize],
-            lent: Vec::new(),
-            saved: Vec::new(),
-        })
+        let mut state = vec![0; PARTS * shape.coordinates() as usize];
+        // Memory of zeros is given out page by page when it is first written to, which would be within steps.
+        state.chunks_mut(PAGE).for_each(|page| page[0] = std::hint::black_box(0));
+        let newest = vec![0; shape.rows() as usize];
+        Some(Self { settings, series, state, newest, lent: Vec::new(), saved: Vec::new() })
     }
 
     /// Puts the state of a run that goes on in place; false if it does not fit.
-    pub(crate) fn resume(
-        &mut self,
-        shape: &Shape,
-        steps: u64,
-        state: (Vec<f32>, Vec<f32>, Vec<u32>),
-    ) -> bool {
-        let coordinates = self.moved.len();
-        let (speeds, roots, moved) = state;
-        let fits = speeds.len() == coordinates
-            && roots.len() == coordinates
-            && moved.len() == coordinates
-            && steps <= MOST_STEPS
-            && moved.iter().all(|moved| u64::from(moved & !MARK) <= steps);
-        if fits {
-            for (row, newest) in (0..).zip(&mut self.newest) {
-                let moved = shape.row(row).map_or(&[][..], |(first, length)| {
-                    &moved[first as usize..first as usize + length]
-                });
-                *newest = moved.iter().map(|moved| moved & !MARK).max().unwrap_or(0);
-            }
-            (self.speeds, self.roots, self.moved) = (speeds, roots, moved);
-            self.series.prepare(steps);
+    pub(crate) fn resume(&mut self, shape: &Shape, steps: u64, state: Vec<u32>) -> bool {
+        if state.len() != self.state.len() || steps > MOST_STEPS {
+            return false;
         }
-        fits
+        for (row, newest) in (0..).zip(&mut self.newest) {
+            let Some(place) = Place::of(shape, row) else { return false };
+            let moved = &state[place.part(MOVED, 0)..place.part(MOVED, place.length)];
+            *newest = moved.iter().map(|moved| moved & !MARK).max().unwrap_or(0);
+        }
+        self.state = state;
+        self.series.prepare(steps);
+        self.newest.iter().all(|newest| u64::from(*newest) <= steps)
     }
 
     /// Moves `row` from its resting place to where it is at `time`, until it is given back.
@@ -107,12 +117,11 @@ impl Resting {
         if *newest == 0 || *newest & LENT != 0 || u64::from(age) >= self.series.live() {
             return;
         }
-        let Some((first, length)) = shape.row(row) else { return };
+        let Some(place) = Place::of(shape, row) else { return };
         *newest |= LENT;
-        let range = first as usize..first as usize + length;
         self.lent.push(row);
-        self.saved.extend_from_slice(&weights[range.clone()]);
-        self.bring(weights, time, range);
+        self.saved.extend_from_slice(&weights[place.weights()]);
+        self.bring(weights, time, place);
     }
 
     /// Puts all lent rows back to their resting places, bit for bit.
@@ -120,9 +129,9 @@ impl Resting {
         let mut saved = &self.saved[..];
         for row in self.lent.drain(..) {
             self.newest[row as usize] &= !LENT;
-            if let Some((first, length)) = shape.row(row) {
-                let (one, others) = saved.split_at(length);
-                weights[first as usize..first as usize + length].copy_from_slice(one);
+            if let Some(place) = Place::of(shape, row) {
+                let (one, others) = saved.split_at(place.length);
+                weights[place.weights()].copy_from_slice(one);
                 saved = others;
             }
         }
@@ -130,38 +139,40 @@ impl Resting {
     }
 
     /// Moves all coordinates to where they are at `time`, for good.
-    pub(crate) fn finish(mut self, weights: &mut [f32], time: u64) {
-        self.bring(weights, time, 0..self.moved.len());
+    pub(crate) fn finish(self, shape: &Shape, weights: &mut [f32], time: u64) {
+        for row in 0..self.newest.len() {
+            if let Some(place) = Place::of(shape, row as u32) {
+                self.bring(weights, time, place);
+            }
+        }
     }
 
-    /// Adds to the resting places in `range` how far they are away at `time`.
-    fn bring(&mut self, weights: &mut [f32], time: u64, range: std::ops::Range<usize>) {
-        let moved = &self.moved[range.clone()];
+    /// Adds to the resting places of a row how far they are away at `time`.
+    fn bring(&self, weights: &mut [f32], time: u64, place: Place) {
+        let weights = &mut weights[place.weights()];
         let marked = Arch::new().dispatch(Bring {
-            weights: &mut weights[range.clone()],
-            speeds: &self.speeds[range.clone()],
-            moved,
+            weights,
+            speeds: &self.state[place.part(SPEEDS, 0)..place.part(SPEEDS, place.length)],
+            moved: &self.state[place.part(MOVED, 0)..place.part(MOVED, place.length)],
             time: time as u32,
             live: self.series.live() as u32,
             exponent: self.settings.ratio().log2() as f32,
             total: self.series.after(time).total as f32,
         });
-        if marked {
-            for index in range.filter(|index| self.moved[*index] & MARK != 0) {
-                let coordinate = self.coordinate(index);
-                // The short form left marked ones where they were.
-                weights[index] = (f64::from(weights[index])
-                    + self.distance(time, self.moments(coordinate, time)))
-                    as f32;
-            }
+        if !marked {
+            return;
         }
-    }
-
-    fn coordinate(&self, index: usize) -> Coordinate {
-        Coordinate {
-            speed: f64::from(self.speeds[index]),
-            root: f64::from(self.roots[index]),
-            time: u64::from(self.moved[index] & !MARK),
+        for (inside, weight) in weights.iter_mut().enumerate() {
+            let moved = self.state[place.part(MOVED, inside)];
+            if moved & MARK != 0 {
+                let number = |part| f64::from(f32::from_bits(self.state[place.part(part, inside)]));
+                let time_of_it = u64::from(moved & !MARK);
+                let coordinate =
+                    Coordinate { speed: number(SPEEDS), root: number(ROOTS), time: time_of_it };
+                // The short form left marked ones where they were.
+                let distance = self.distance(time, self.moments(coordinate, time));
+                *weight = (f64::from(*weight) + distance) as f32;
+            }
         }
     }
 
@@ -193,19 +204,16 @@ impl Resting {
         self.series.prepare(step);
         let constants = Constants::new(&self.settings, &self.series, step);
         let mut stage = Stage::new();
-        runs(&mut |first, gradient| {
-            if gradient.is_empty() {
-                return;
-            }
-            let last = first + gradient.len() as u64 - 1;
-            if let (Some((one, _)), Some((other, _))) = (shape.place(first), shape.place(last)) {
-                self.newest[one as usize..=other as usize].fill(step as u32);
-            }
-            let (mut first, mut gradient) = (first as usize, gradient);
-            while !gradient.is_empty() {
-                let taken = gradient.len().min(LANES - stage.filled);
-                stage.take(self, weights, first, &gradient[..taken]);
-                (first, gradient) = (first + taken, &gradient[taken..]);
+        runs(&mut |first, mut gradient| {
+            let mut first = first;
+            // A run may reach over the end of a row.
+            while let Some((row, inside)) = shape.place(first).filter(|_| !gradient.is_empty()) {
+                let Some(place) = Place::of(shape, row) else { return };
+                self.newest[row as usize] = step as u32;
+                let room = (place.length - inside).min(LANES - stage.filled);
+                let (now, later) = gradient.split_at(gradient.len().min(room));
+                stage.take(&self.state, weights, Piece { place, inside, length: now.len() }, now);
+                (first, gradient) = (first + now.len() as u64, later);
                 if stage.filled == LANES {
                     self.flush(&mut stage, &constants, weights);
                 }
@@ -228,14 +236,13 @@ impl Resting {
             }
         }
         let mut from = 0;
-        for &(first, length) in &stage.pieces[..stage.count] {
-            let lanes = from..from + length;
-            let to = first..first + length;
-            weights[to.clone()].copy_from_slice(&stage.lanes.new_weights[lanes.clone()]);
-            self.speeds[to.clone()].copy_from_slice(&stage.lanes.new_speeds[lanes.clone()]);
-            self.roots[to.clone()].copy_from_slice(&stage.lanes.new_roots[lanes.clone()]);
-            self.moved[to].copy_from_slice(&stage.lanes.new_moved[lanes]);
-            from += length;
+        for piece in &stage.pieces[..stage.count] {
+            let lanes = from..from + piece.length;
+            copy(&mut weights[piece.weights()], &stage.lanes.new_weights[lanes.clone()]);
+            copy(&mut self.state[piece.part(SPEEDS)], &stage.lanes.new_speeds[lanes.clone()]);
+            copy(&mut self.state[piece.part(ROOTS)], &stage.lanes.new_roots[lanes.clone()]);
+            copy(&mut self.state[piece.part(MOVED)], &stage.lanes.new_moved[lanes]);
+            from += piece.length;
         }
         (stage.filled, stage.count) = (0, 0);
     }
@@ -245,8 +252,8 @@ impl Resting {
         let settings = &self.settings;
         let (step, before) = (u64::from(constants.step), u64::from(constants.step) - 1);
         let coordinate = Coordinate {
-            speed: f64::from(lanes.speeds[lane]),
-            root: f64::from(lanes.roots[lane]),
+            speed: f64::from(f32::from_bits(lanes.speeds[lane])),
+            root: f64::from(f32::from_bits(lanes.roots[lane])),
             time: u64::from(lanes.moved[lane] & !MARK),
         };
         let (first, root) = self.moments(coordinate, before);
@@ -263,8 +270,8 @@ impl Resting {
         let divisor = (root + epsilon * self.series.after(step).centre).recip();
         let flushed =
             |value: f64| if value.abs() < f64::from(SMALLEST) { 0.0 } else { value as f32 };
-        lanes.new_speeds[lane] = flushed(first * divisor);
-        lanes.new_roots[lane] = flushed(root);
+        lanes.new_speeds[lane] = flushed(first * divisor).to_bits();
+        lanes.new_roots[lane] = flushed(root).to_bits();
         let felt = epsilon * divisor > f64::from(constants.felt) && first != 0.0;
         lanes.new_moved[lane] = step as u32 | if felt { MARK } else { 0 };
     }
@@ -281,7 +288,7 @@ struct Coordinate {
 /// w += n r^age S for the unmarked ones; says whether some are marked.
 struct Bring<'a> {
     weights: &'a mut [f32],
-    speeds: &'a [f32],
+    speeds: &'a [u32],
     moved: &'a [u32],
     time: u32,
     live: u32,
@@ -303,7 +310,8 @@ impl WithSimd for Bring<'_> {
             // Marked coordinates look as old as can be.
             let age = age | (moved & MARK);
             let power = power_of_two(age as i32 as f32 * exponent);
-            *weight += if age < live { speed * (power * total) } else { 0.0 };
+            let distance = f32::from_bits(*speed) * (power * total);
+            *weight += if age < live { distance } else { 0.0 };
         }
         marks & MARK != 0
     }
@@ -365,21 +373,50 @@ impl Constants {
 /// Coordinates gathered from wherever they are.
 struct Stage {
     lanes: Lanes,
-    /// First coordinate and length of what was gathered.
-    pieces: [(usize, usize); LANES],
+    pieces: [Piece; LANES],
     count: usize,
     filled: usize,
 }
 
+/// Consecutive coordinates of a row.
+#[derive(Clone, Copy)]
+struct Piece {
+    place: Place,
+    inside: usize,
+    length: usize,
+}
+
+impl Piece {
+    fn weights(&self) -> std::ops::Range<usize> {
+        let start = self.place.first + self.inside;
+        start..start + self.length
+    }
+
+    fn part(&self, part: usize) -> std::ops::Range<usize> {
+        let start = self.place.part(part, self.inside);
+        start..start + self.length
+    }
+}
+
+/// Copies without a call where there is a single value, as there mostly is.
+#[inline(always)]
+fn copy<T: Copy>(to: &mut [T], from: &[T]) {
+    match (&mut *to, from) {
+        ([to], [from]) => *to = *from,
+        _ => to.copy_from_slice(from),
+    }
+}
+
+/// Weights and gradient are numbers, the state is bits.
 struct Lanes {
     weights: [f32; LANES],
-    speeds: [f32; LANES],
-    roots: [f32; LANES],
+    speeds: [u32; LANES],
+    roots: [u32; LANES],
     moved: [u32; LANES],
     gradient: [f32; LANES],
     new_weights: [f32; LANES],
-    new_speeds: [f32; LANES],
-    new_roots: [f32; LANES],
+    new_speeds: [u32; LANES],
+    new_roots: [u32; LANES],
     new_moved: [u32; LANES],
     /// Not zero where the long form is needed.
     special: [u32; LANES],
@@ -390,29 +427,29 @@ impl Stage {
         let (zeros, none) = ([0.0; LANES], [0; LANES]);
         let lanes = Lanes {
             weights: zeros,
-            speeds: zeros,
-            roots: zeros,
+            speeds: none,
+            roots: none,
             moved: none,
             gradient: zeros,
             new_weights: zeros,
-            new_speeds: zeros,
-            new_roots: zeros,
+            new_speeds: none,
+            new_roots: none,
             new_moved: none,
             special: none,
         };
-        Self { lanes, pieces: [(0, 0); LANES], count: 0, filled: 0 }
+        let nothing = Piece { place: Place { first: 0, length: 0 }, inside: 0, length: 0 };
+        Self { lanes, pieces: [nothing; LANES], count: 0, filled: 0 }
     }
 
-    /// Gathers consecutive coordinates, for which there is room.
-    fn take(&mut self, state: &Resting, weights: &[f32], first: usize, gradient: &[f32]) {
-        let from = first..first + gradient.len();
-        let to = self.filled..self.filled + gradient.len();
-        self.lanes.weights[to.clone()].copy_from_slice(&weights[from.clone()]);
-        self.lanes.speeds[to.clone()].copy_from_slice(&state.speeds[from.clone()]);
-        self.lanes.roots[to.clone()].copy_from_slice(&state.roots[from.clone()]);
-        self.lanes.moved[to.clone()].copy_from_slice(&state.moved[from]);
-        self.lanes.gradient[to.clone()].copy_from_slice(gradient);
-        self.pieces[self.count] = (first, gradient.len());
+    /// Gathers coordinates for which there is room.
+    fn take(&mut self, state: &[u32], weights: &[f32], piece: Piece, gradient: &[f32]) {
+        let to = self.filled..self.filled + piece.length;
+        copy(&mut self.lanes.weights[to.clone()], &weights[piece.weights()]);
+        copy(&mut self.lanes.speeds[to.clone()], &state[piece.part(SPEEDS)]);
+        copy(&mut self.lanes.roots[to.clone()], &state[piece.part(ROOTS)]);
+        copy(&mut self.lanes.moved[to.clone()], &state[piece.part(MOVED)]);
+        copy(&mut self.lanes.gradient[to.clone()], gradient);
+        self.pieces[self.count] = piece;
         self.count += 1;
         self.filled = to.end;
     }
@@ -439,7 +476,8 @@ impl WithSimd for Update<'_> {
             let years = age as i32 as f32;
             let ratio = if age < it.live { power_of_two(years * it.ratio) } else { 0.0 };
             let decay = running_power(years * it.root_decay);
-            let (speed, root) = (lanes.speeds[lane], lanes.roots[lane]);
+            let speed = f32::from_bits(lanes.speeds[lane]);
+            let root = f32::from_bits(lanes.roots[lane]);
             let weight = lanes.weights[lane] + speed * (ratio * it.total_before);
             let first = speed * (root + it.epsilon * it.centre_before) * ratio * decay;
             let root = root * decay;
@@ -457,8 +495,8 @@ impl WithSimd for Update<'_> {
             let to_come = speed * it.total * (1.0 + share * share * series);
 
             lanes.new_weights[lane] = weight - move_now - to_come;
-            lanes.new_speeds[lane] = speed;
-            lanes.new_roots[lane] = root;
+            lanes.new_speeds[lane] = speed.to_bits();
+            lanes.new_roots[lane] = root.to_bits();
             let felt = if share > it.felt && first != 0.0 { MARK } else { 0 };
             lanes.new_moved[lane] = it.step | felt;
             let beyond = if share > it.reach && first != 0.0 { MARK } else { 0 };

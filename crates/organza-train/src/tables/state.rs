@@ -7,7 +7,7 @@ use super::{Kept, Tables};
 pub(crate) enum TableState<'a> {
     /// Single precision.
     Floats(&'a str, &'a [f32]),
-    /// Counts.
+    /// Counts, or bits.
     Counts(&'a str, &'a [u32]),
 }
 
@@ -23,9 +23,7 @@ pub(crate) trait SavedTables {
 const WEIGHTS: &str = "parameters";
 const FIRST: &str = "first_moment";
 const SECOND: &str = "second_moment";
-const SPEEDS: &str = "speeds";
-const ROOTS: &str = "roots";
-const MOVED: &str = "moved";
+const RESTING: &str = "resting";
 const SETTLED: &str = "settled";
 
 impl Tables {
@@ -38,11 +36,7 @@ impl Tables {
                 TableState::Floats(FIRST, &moments.first),
                 TableState::Floats(SECOND, &moments.second),
             ]),
-            Kept::Resting(resting) => state.extend([
-                TableState::Floats(SPEEDS, &resting.speeds),
-                TableState::Floats(ROOTS, &resting.roots),
-                TableState::Counts(MOVED, &resting.moved),
-            ]),
+            Kept::Resting(resting) => state.push(TableState::Counts(RESTING, &resting.state)),
             Kept::Owed(owed) => state.push(TableState::Counts(SETTLED, &owed.settled)),
         }
         state
@@ -60,8 +54,7 @@ impl Tables {
                 moments.second = saved.floats(SECOND).filter(|it| it.len() == coordinates)?;
             }
             Kept::Resting(resting) => {
-                let state = (saved.floats(SPEEDS)?, saved.floats(ROOTS)?, saved.counts(MOVED)?);
-                resting.resume(&self.shape, steps, state).then_some(())?;
+                resting.resume(&self.shape, steps, saved.counts(RESTING)?).then_some(())?;
             }
             Kept::Owed(owed) => {
                 let fits = |settled: &Vec<u32>| {
