@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod average;
+pub mod bench;
 mod calibration;
 mod certificate;
 mod check;
@@ -19,6 +20,7 @@ mod run;
 mod session;
 pub mod settings;
 mod step;
+mod tables;
 mod task;
 mod words;
 
@@ -28,9 +30,10 @@ pub use certificate::Certificate;
 pub use check::SettingError;
 pub use checkpoint::{Best, Checkpoint, CheckpointError};
 pub use folder::{FolderError, RunFolder};
-pub use optimizer::{Optimizer, OptimizerSettings};
+pub use optimizer::OptimizerSettings;
 pub use prepare::{PrepareError, Prepared, initial, prepare};
 pub use run::{Observer, Outcome, Purse, RunError, RunPlan, StepMethod, run};
 pub use session::{Ended, Finished, Session, SessionError};
+pub use tables::{Reading, Tables, Upkeep};
 pub use task::{Losses, Rows, Task};
 pub use words::WordTask;
