@@ -23,6 +23,8 @@ use thiserror::Error;
 const SAMPLES: usize = 200_000;
 /// A word, the word beside it, and eight negatives.
 const WORDS: usize = 10;
+/// A median needs so many steps.
+const LEAST_STEPS: usize = 3;
 /// The deviation of the first vectors.
 const DEVIATION: f32 = 0.1;
 
@@ -43,10 +45,12 @@ pub struct BenchSettings {
     pub dimensions: usize,
     /// The expected number of samples in a batch.
     pub batch: f64,
-    /// The steps that are measured.
+    /// The steps that are measured, at the most.
     pub steps: u64,
-    /// The steps before them, which are not.
+    /// The steps before them, which are not, at the most.
     pub warmup: u64,
+    /// Neither the steps nor the warm-up take longer, but for three steps that are always measured.
+    pub seconds: f64,
     /// How many threads there are; 0 for as many as the machine has.
     pub threads: usize,
     /// Gives the same samples and the same steps again.
@@ -66,6 +70,7 @@ impl Default for BenchSettings {
             batch: 20.0,
             steps: 2_000,
             warmup: 300,
+            seconds: f64::INFINITY,
             threads: 1,
             seed: 1,
         }
@@ -124,14 +129,19 @@ pub fn bench(settings: &BenchSettings) -> Result<BenchResult, BenchError> {
         .map_err(|error| BenchError::Threads(error.to_string()))?;
     pool.install(|| {
         let mut steps = Steps::new(settings)?;
-        (0..settings.warmup).for_each(|_| steps.make());
-        let milliseconds = (0..settings.steps)
-            .map(|_| {
-                let begun = Instant::now();
-                steps.make();
-                begun.elapsed().as_secs_f64() * 1e3
-            })
-            .collect();
+        let late = |begun: Instant| begun.elapsed().as_secs_f64() > settings.seconds;
+        let begun = Instant::now();
+        (0..settings.warmup).take_while(|_| !late(begun)).for_each(|_| steps.make());
+        let mut milliseconds = Vec::new();
+        let begun = Instant::now();
+        for _ in 0..settings.steps {
+            let step = Instant::now();
+            steps.make();
+            milliseconds.push(step.elapsed().as_secs_f64() * 1e3);
+            if milliseconds.len() >= LEAST_STEPS && late(begun) {
+                break;
+            }
+        }
         Ok(BenchResult { milliseconds })
     })
 }

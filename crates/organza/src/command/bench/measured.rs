@@ -2,9 +2,9 @@
 
 use super::What;
 use crate::command::train::OptimizerName;
-use crate::describe::count;
 use crate::memory::peak_megabytes;
 use anyhow::Context;
+use organza_report::describe::count;
 use organza_train::OptimizerSettings;
 use organza_train::bench::{BenchSettings, bench};
 use organza_train::settings::{Method, SelectionRule};
@@ -18,7 +18,7 @@ pub(super) struct Measured {
     pub(super) select: Option<SelectionRule>,
     pub(super) optimizer: OptimizerName,
     pub(super) vocabulary: u64,
-    pub(super) dim: u64,
+    pub(super) dim: usize,
     pub(super) batch: f64,
     pub(super) threads: usize,
     pub(super) ms_step: f64,
@@ -44,6 +44,7 @@ impl What {
             steps: self.steps,
             seconds: self.seconds,
             threads: self.threads.get(),
+            ..BenchSettings::default()
         };
         let times = bench(&settings).context("nothing can be measured with these settings")?;
         Ok(Measured {

@@ -5,8 +5,6 @@ mod sweep;
 
 use crate::output::Output;
 use clap::Args;
-use measured::Measured;
-use organza_train::bench::{BenchSettings, bench};
 use organza_train::settings::{Method, SelectionRule};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -61,7 +59,7 @@ struct What {
     vocabulary: Option<u64>,
     /// The length of a row [default: 100; 64 in a sweep]
     #[arg(long)]
-    dim: Option<u64>,
+    dim: Option<usize>,
     /// The expected number of samples in a batch
     #[arg(long, value_name = "SAMPLES", default_value_t = 20.0)]
     batch: f64,

@@ -3,10 +3,10 @@
 use super::measured::Measured;
 use super::{Bench, What};
 use crate::command::train::OptimizerName;
-use crate::describe::count;
 use crate::output::Output;
 use anyhow::{Context, bail};
 use organza_report::chart::{Axis, Chart, Line, Scale, picture};
+use organza_report::describe::count;
 use organza_train::settings::Method;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -38,7 +38,7 @@ impl Sweep {
             for (method, optimizer) in kinds(&bench.what) {
                 let dim = bench.what.dim.unwrap_or(64);
                 let dense = method == Method::Dpsgd && optimizer == OptimizerName::Adam;
-                if dense && vocabulary.saturating_mul(dim) > DENSE {
+                if dense && vocabulary.saturating_mul(dim as u64) > DENSE {
                     continue;
                 }
                 output.detail(format_args!("{method}, {optimizer}, {} rows", count(vocabulary)));

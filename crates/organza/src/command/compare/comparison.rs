@@ -37,8 +37,7 @@ impl Comparison {
         let exposed = outcomes.iter().find(|it| it.settings.method == Method::None);
         let not_private_loss = exposed.map(|it| it.losses().test);
         // Of the run without privacy, so that all are measured with one ruler.
-        let frequency_loss =
-            exposed.or(outcomes.first()).map_or(f64::NAN, |it| it.frequency_loss);
+        let frequency_loss = exposed.or(outcomes.first()).map_or(f64::NAN, |it| it.frequency_loss);
         let runs = outcomes.iter().map(|outcome| {
             let test_loss = outcome.losses().test;
             let share = |best: f64| (frequency_loss - test_loss) / (frequency_loss - best);
