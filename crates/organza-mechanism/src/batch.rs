@@ -2,12 +2,13 @@
 
 use crate::clip::clip;
 use crate::gradient::UnitGradient;
-use crate::noise::Noised;
+use crate::memory::{Lease, Memory, Pool};
+use crate::noised::Noised;
+use crate::owed::{OwedNoise, TouchedRows};
 use crate::plan::Plan;
 use crate::random::{Purpose, RandomSource};
 use crate::sample::poisson_subset;
 use crate::select::Selection;
-use crate::sum::ClippedSum;
 use organza_ledger::Charge;
 use std::ops::Range;
 use std::sync::Arc;
@@ -33,18 +34,24 @@ pub struct PoissonSampler {
 }
 
 /// What all steps of a sampler share.
-struct Run {
-    plan: Plan,
+pub(crate) struct Run {
+    pub(crate) plan: Plan,
     purpose: String,
-    source: RandomSource,
+    pub(crate) source: RandomSource,
     charge_key: organza_ledger::KeyFingerprint,
+    pub(crate) pool: Pool,
 }
 
 impl PoissonSampler {
     pub(crate) fn new(plan: Plan, purpose: &str, units: u64, source: &RandomSource) -> Self {
         let charge_key = source.fingerprint();
-        let run =
-            Run { plan, purpose: purpose.to_owned(), source: source.named(purpose), charge_key };
+        let run = Run {
+            plan,
+            purpose: purpose.to_owned(),
+            source: source.named(purpose),
+            charge_key,
+            pool: Pool::default(),
+        };
         Self { run: Arc::new(run), units }
     }
 
@@ -56,11 +63,28 @@ impl PoissonSampler {
             .for_neighbours(plan.settings().neighbouring)
     }
 
+    /// Whether `charge` pays for `step` of this sampler: by its event, purpose, relation and key.
+    pub fn is_paid(&self, charge: &Charge, step: u64) -> bool {
+        let Run { plan, purpose, charge_key, .. } = &*self.run;
+        charge.range().contains(&step)
+            && charge.event == *plan.step_event()
+            && charge.purpose == *purpose
+            && charge.key == Some(*charge_key)
+            && charge.neighbouring == Some(plan.settings().neighbouring)
+    }
+
+    /// The right to leave the noise of untouched rows for later; `None` unless the plan puts Gaussian noise
+    /// on everything, without a second clip.
+    pub fn owed_noise(&self) -> Option<OwedNoise> {
+        OwedNoise::of(&self.run)
+    }
+
     /// The batch of `step`.
     pub fn batch(&self, step: u64) -> Batch {
         let mut random = self.run.source.substream(Purpose::Batch, step, 0);
-        let units = poisson_subset(self.units, self.run.plan.rate(), &mut random).collect();
-        Batch { run: self.run.clone(), step, units }
+        let mut memory = Lease::new(&self.run);
+        memory.units.extend(poisson_subset(self.units, self.run.plan.rate(), &mut random));
+        Batch { step, memory }
     }
 }
 
@@ -72,16 +96,18 @@ impl std::fmt::Debug for PoissonSampler {
 }
 
 /// A Poisson sample of the units. Only a [`PoissonSampler`] makes it.
+///
+/// Its memory is that of a step before it, and goes to a step after it when it, or what came of it, is
+/// dropped: steps that follow each other allocate nothing.
 pub struct Batch {
-    run: Arc<Run>,
     step: u64,
-    units: Vec<u64>,
+    memory: Lease,
 }
 
 impl Batch {
     /// The units that joined. *Not private*: which units joined must not leave the run.
     pub fn units(&self) -> &[u64] {
-        &self.units
+        &self.memory.units
     }
 
     /// Cuts the batch into `parts` parts, to be summed on as many threads and joined again.
@@ -89,11 +115,12 @@ impl Batch {
         static DRAWINGS: AtomicU64 = AtomicU64::new(0);
         let drawing = DRAWINGS.fetch_add(1, Ordering::Relaxed);
         let of = parts.clamp(1, MOST_PARTS);
-        let size = self.units.len().div_ceil(of).max(1);
+        let size = self.units().len().div_ceil(of).max(1);
         (0..of)
             .map(|number| {
-                let units = self.units.iter().skip(number * size).take(size).copied().collect();
-                let batch = Batch { run: self.run.clone(), step: self.step, units };
+                let mut memory = Lease::new(&self.memory.run);
+                memory.units.extend(self.units().iter().skip(number * size).take(size));
+                let batch = Batch { step: self.step, memory };
                 BatchPart { part: Part { drawing, number, of }, batch }
             })
             .collect()
@@ -105,17 +132,15 @@ impl Batch {
     /// Each unit is asked for once and clipped as one, so it moves the sum by at most S1. This holds
     /// if what `gradient` writes for a unit depends on that unit and on what was released before,
     /// and on no other unit of the data.
-    pub fn sum(self, mut gradient: impl FnMut(u64, &mut UnitGradient)) -> BatchSum {
-        let plan = &self.run.plan;
-        let shape = plan.shared_shape();
-        let mut sum = ClippedSum::new(shape.clone(), plan.rows_per_unit());
-        let mut scratch = UnitGradient::new(shape);
-        for unit in self.units {
+    pub fn sum(mut self, mut gradient: impl FnMut(u64, &mut UnitGradient)) -> BatchSum {
+        let grid = *self.memory.run.plan.grid();
+        let Memory { units, gradient: scratch, sum, .. } = &mut *self.memory;
+        for unit in units {
             scratch.clear();
-            gradient(unit, &mut scratch);
-            sum.add(&clip(&scratch, plan.grid()));
+            gradient(*unit, scratch);
+            sum.add(&clip(scratch, &grid));
         }
-        BatchSum { run: self.run, step: self.step, sum }
+        BatchSum { step: self.step, memory: self.memory }
     }
 }
 
@@ -172,7 +197,7 @@ impl PartSum {
         let mut parts = parts.into_iter();
         let mut joined = parts.next().filter(|_| whole)?.sum;
         for part in parts {
-            joined.sum.merge(&part.sum.sum);
+            joined.memory.sum.join(part.sum.memory);
         }
         Some(joined)
     }
@@ -180,23 +205,32 @@ impl PartSum {
 
 /// The sum of a batch, ready for selection and noise by the plan that drew it.
 pub struct BatchSum {
-    run: Arc<Run>,
     step: u64,
-    sum: ClippedSum,
+    memory: Lease,
 }
 
 impl BatchSum {
     /// How many gradients held a NaN or an infinity and were counted as zero. *Not private*: it comes
     /// from the data without noise.
     pub fn not_finite(&self) -> u64 {
-        self.sum.not_finite()
+        self.memory.sum.not_finite()
     }
 
     /// Private selection: which coordinates or rows this step updates.
-    pub fn select(self) -> Selected {
-        let mut random = self.run.source.substream(Purpose::Selection, self.step, 0);
-        let selection = self.run.plan.selector().select(&self.sum, &mut random);
-        Selected { run: self.run, step: self.step, sum: self.sum, selection }
+    pub fn select(mut self) -> Selected {
+        let Run { plan, source, .. } = &*self.memory.run.clone();
+        let selector = plan.selector();
+        let Memory { sum, workspace, indices, .. } = &mut *self.memory;
+        let selection = match selector.by() {
+            None => Selection::All,
+            Some(by) => {
+                let mut random = source.substream(Purpose::Selection, self.step, 0);
+                let mut indices = std::mem::take(indices);
+                selector.select(sum, &mut random, workspace, &mut indices);
+                Selection::Some { by, indices }
+            }
+        };
+        Selected { step: self.step, memory: self.memory, selection }
     }
 }
 
@@ -208,9 +242,8 @@ impl std::fmt::Debug for BatchSum {
 
 /// A sum with what was selected of it; the selection is private, the sum still is not.
 pub struct Selected {
-    run: Arc<Run>,
     step: u64,
-    sum: ClippedSum,
+    memory: Lease,
     selection: Selection,
 }
 
@@ -222,8 +255,13 @@ impl Selected {
 
     /// The second clip and the noise, on what was selected and nothing else.
     pub fn noise(self) -> Noised {
-        let Run { plan, source, .. } = &*self.run;
-        Noised::release(plan.noise(), &self.sum, &self.selection, source, self.step)
+        Noised::release(self.memory, self.selection, self.step)
+    }
+
+    /// The noise on touched rows alone, where that on all others is left for later; `None` if `owed` is the
+    /// right of another sampler.
+    pub fn noise_touched(self, owed: &OwedNoise) -> Option<TouchedRows> {
+        owed.is_of(&self.memory.run).then(|| TouchedRows::release(self.memory, self.step))
     }
 }
 

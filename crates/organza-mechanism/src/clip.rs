@@ -50,23 +50,11 @@ impl WithSimd for SumOfSquares<'_> {
     }
 }
 
-/// Adds a row, truncated toward zero to the grid, to integer sums.
-pub(crate) struct AddTruncated<'a> {
-    pub(crate) values: &'a [f32],
-    pub(crate) factor: f64,
-    pub(crate) sums: &'a mut [i64],
-}
-
-impl WithSimd for AddTruncated<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        for (sum, value) in self.sums.iter_mut().zip(self.values) {
-            // A cast truncates toward zero; a clipped value has at most 30 bits, so 32 hold it.
-            *sum += i64::from((f64::from(*value) * self.factor) as i32);
-        }
-    }
+/// A value of a gradient in whole grid steps, truncated toward zero.
+#[inline(always)]
+pub(crate) fn truncated(value: f32, factor: f64) -> i64 {
+    // A cast truncates toward zero; a clipped value has at most 30 bits, so 32 hold it.
+    i64::from((f64::from(value) * factor) as i32)
 }
 
 #[cfg(test)]
@@ -74,6 +62,7 @@ mod tests {
     use super::*;
     use crate::grid::STEPS_OF_CLIP;
     use crate::shape::Shape;
+    use crate::sum::ClippedSum;
     use proptest::prelude::*;
     use std::sync::Arc;
 
@@ -81,8 +70,7 @@ mod tests {
     const DIMENSIONS: usize = 7;
 
     fn gradient(rows: &[(u32, Vec<f32>)]) -> UnitGradient {
-        let shape = Shape::table(u64::from(ROWS), DIMENSIONS as u64).expect("a good shape");
-        let mut gradient = UnitGradient::new(Arc::new(shape));
+        let mut gradient = UnitGradient::new(shape());
         for (row, values) in rows {
             let target = gradient.row(*row).expect("inside");
             target.iter_mut().zip(values).for_each(|(target, value)| *target += value);
@@ -92,17 +80,11 @@ mod tests {
 
     /// What one unit adds to a sum, coordinate by coordinate of its rows.
     fn contribution(clipped: &Clipped<'_>) -> Vec<i64> {
-        let mut sums = vec![0; clipped.gradient.values().len()];
-        let values = clipped.gradient.values();
-        AddTruncated { values, factor: clipped.factor, sums: &mut sums }.with_simd(pulp::Scalar);
-        let mut dispatched = vec![0; sums.len()];
-        Arch::new().dispatch(AddTruncated {
-            values,
-            factor: clipped.factor,
-            sums: &mut dispatched,
-        });
-        assert_eq!(sums, dispatched);
-        sums
+        ClippedSum::of(clipped, shape())
+    }
+
+    fn shape() -> Arc<Shape> {
+        Arc::new(Shape::table(u64::from(ROWS), DIMENSIONS as u64).expect("a good shape"))
     }
 
     fn squares(contribution: &[i64]) -> i128 {

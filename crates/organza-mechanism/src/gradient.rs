@@ -48,10 +48,73 @@ impl UnitGradient {
     }
 
     /// The rows and their values, in the order in which they came.
+    #[inline(always)]
     pub(crate) fn rows(&self) -> impl ExactSizeIterator<Item = (u32, &[f32])> {
-        self.index.rows().iter().enumerate().map(|(place, row)| {
-            let end = self.starts.get(place + 1).copied().unwrap_or(self.values.len());
-            (*row, &self.values[self.starts[place]..end])
-        })
+        self.index.rows().iter().enumerate().map(|(place, row)| (*row, self.row_at(place)))
+    }
+
+    #[inline(always)]
+    fn row_at(&self, place: usize) -> &[f32] {
+        let end = self.starts.get(place + 1).copied().unwrap_or(self.values.len());
+        &self.values[self.starts[place]..end]
+    }
+}
+
+/// The plain sum of gradients, for training without privacy: no clip, no noise. *Not private.*
+///
+/// It takes the way of a unit's gradient, and its memory is used again.
+#[derive(Debug)]
+pub struct PlainSum {
+    sum: UnitGradient,
+    /// (row, place), to be sorted.
+    order: Vec<(u32, u32)>,
+}
+
+impl PlainSum {
+    /// A sum over tables of this shape.
+    pub fn new(shape: Shape) -> Self {
+        Self { sum: UnitGradient::new(Arc::new(shape)), order: Vec::new() }
+    }
+
+    /// The sum at `row`, to add to: zero at first. `None` beyond the last row.
+    pub fn row(&mut self, row: u32) -> Option<&mut [f32]> {
+        self.sum.row(row)
+    }
+
+    /// Calls `visit` with the first coordinate and the values, times `scale`, of each touched row in
+    /// ascending order, and leaves zero.
+    pub fn drain(&mut self, scale: f32, mut visit: impl FnMut(u64, &[f32])) {
+        let Self { sum, order } = self;
+        sum.values.iter_mut().for_each(|value| *value *= scale);
+        order.clear();
+        order.extend(sum.index.rows().iter().copied().zip(0..));
+        order.sort_unstable();
+        for (row, place) in order {
+            if let Some((first, _)) = sum.shape.row(*row) {
+                visit(first, sum.row_at(*place as usize));
+            }
+        }
+        sum.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_sum_is_the_sum_in_order_and_then_zero() {
+        let shape = Shape::tables(&[(4, 2), (3, 1)]).expect("a good shape");
+        let mut sum = PlainSum::new(shape);
+        for round in 1..4 {
+            for row in [5, 1, 5, 0] {
+                sum.row(row).expect("inside")[0] += round as f32;
+            }
+            assert!(sum.row(7).is_none());
+            let mut seen = Vec::new();
+            sum.drain(0.5, |first, values| seen.push((first, values.to_vec())));
+            let half = 0.5 * round as f32;
+            assert_eq!(seen, [(0, vec![half, 0.0]), (2, vec![half, 0.0]), (9, vec![2.0 * half])]);
+        }
     }
 }

@@ -21,15 +21,20 @@
 mod batch;
 mod clip;
 mod count;
+mod dense;
 mod exact;
 mod gradient;
 mod grid;
 mod histogram;
+mod memory;
 mod noise;
+mod noised;
+mod owed;
 mod plan;
 pub mod random;
 mod release;
 mod row_index;
+mod runs;
 pub mod sample;
 mod scores;
 mod select;
@@ -39,12 +44,13 @@ mod unknown_domain;
 
 pub use batch::{Batch, BatchPart, BatchSum, PartSum, PoissonSampler, Selected};
 pub use count::NoisyCount;
-pub use gradient::UnitGradient;
+pub use gradient::{PlainSum, UnitGradient};
 pub use grid::Grid;
 pub use histogram::{
     Bound, CountNoise, Histogram, HistogramPlan, HistogramSettings, NoisyHistogram, UnitCounts,
 };
-pub use noise::Noised;
+pub use noised::Noised;
+pub use owed::{Indebted, OwedNoise, Settling, TouchedRows};
 pub use plan::{NoiseSettings, NumericSparse, Plan, PlanError, PlanSettings, SelectionSettings};
 pub use random::{Purpose, RandomSource};
 pub use release::{NotPaid, Release};

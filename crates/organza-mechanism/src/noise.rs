@@ -1,17 +1,13 @@
-//! The second clip, and noise on what was selected.
+//! How much noise, on which grid, after which second clip.
 
 use crate::grid::{Grid, STEPS_OF_CLIP};
 use crate::plan::{NoiseSettings, PlanError, positive};
-use crate::random::{PrivateRandom, Purpose, RandomSource};
+use crate::random::PrivateRandom;
 use crate::sample::{fill_normal, laplace};
-use crate::scores::By;
-use crate::select::{Selection, Selector};
-use crate::sum::ClippedSum;
+use crate::select::Selector;
 use organza_ledger::{Event, Neighbouring};
 use pulp::{Arch, Simd, WithSimd};
 
-/// How many coordinates of a dense release share one substream.
-const BLOCK: u64 = 8_192;
 /// The finest that the grid gets below the sum's grid: 2^-20 of its step.
 const FINEST: i32 = 20;
 /// Integers stay below 2^62, noise of `TAIL` deviations included.
@@ -20,6 +16,9 @@ const ROOM: f64 = (1_u64 << 62) as f64;
 const PROJECTED: f64 = (1_u64 << 50) as f64;
 /// More deviations than a normal can have here, and a Laplace variable with probability e^-64.
 const TAIL: f64 = 64.0;
+
+/// Doubles hold all integers up to twice this.
+const EXACT: f64 = (1_u64 << 52) as f64;
 
 /// A released step is at least the deviation over 2^32.
 const FINEST_RELEASE: i32 = 31;
@@ -53,13 +52,13 @@ pub(crate) struct Noise {
     /// Bits of the released grid below the sum's grid.
     fine: i32,
     /// The standard deviation (the scale, for Laplace noise), in steps of the released grid.
-    deviation: f64,
+    pub(crate) deviation: f64,
     /// What a unit moves the vector before the second clip, rounding included, in released steps.
     change: f64,
 }
 
 /// The power of two that values are rounded to with noise of this deviation.
-fn multiple(deviation: f64) -> i64 {
+fn multiple_of(deviation: f64) -> i64 {
     1 << (deviation.max(1.0).log2().floor() as i32 - FINEST_RELEASE).clamp(0, 61)
 }
 
@@ -154,34 +153,77 @@ impl Noise {
         self.deviation * self.released_step()
     }
 
+    /// The power of two that values with noise are rounded to.
+    pub(crate) fn multiple(&self) -> i64 {
+        multiple_of(self.deviation)
+    }
+
+    /// Whether it is Gaussian noise without a second clip.
+    pub(crate) fn is_plain_gaussian(&self) -> bool {
+        matches!(self.settings, NoiseSettings::Gaussian { second_clip: None, .. })
+    }
+
     /// One step of the released grid, in the averaged gradient.
-    fn released_step(&self) -> f64 {
+    pub(crate) fn released_step(&self) -> f64 {
         libm::ldexp(self.grid.step(), -self.fine)
     }
 
-    /// Projects on the ball of radius S2 and truncates toward zero to the released grid.
-    fn second_clip(&self, values: &mut [i64]) {
+    /// The projection of values whose squares sum to `squares`, exact in integers so that the norm errs by
+    /// its square root's rounding alone.
+    pub(crate) fn projection(&self, squares: impl FnOnce() -> u128) -> Projection {
         if self.second_clip.is_infinite() {
-            return;
+            return Projection::None;
         }
-        // Exact in integers, so that the norm errs by its square root's rounding alone.
-        let squares: u128 =
-            values.iter().map(|value| u128::from(value.unsigned_abs()).pow(2)).sum();
-        let norm = (squares as f64).sqrt();
+        let norm = (squares() as f64).sqrt();
         if norm <= self.second_clip {
-            values.iter_mut().for_each(|value| *value <<= self.fine);
-            return;
+            Projection::Inside(self.fine)
+        } else {
+            Projection::Outside(libm::ldexp(self.second_clip / norm, self.fine))
         }
-        let factor = libm::ldexp(self.second_clip / norm, self.fine);
-        values.iter_mut().for_each(|value| *value = (*value as f64 * factor) as i64);
     }
+
+    /// Whether integers with this noise are exact as doubles, for sums up to `largest`.
+    pub(crate) fn is_exact_in_doubles(&self, largest: f64) -> bool {
+        // Normals have less than 10 deviations; the sum of both stays below 2^52.
+        let noise = matches!(self.settings, NoiseSettings::Gaussian { .. })
+            && 10.0 * self.deviation < EXACT
+            && self.multiple() == 1;
+        noise && libm::ldexp(largest, self.fine) < EXACT
+    }
+}
+
+/// The second clip: projection on the ball of radius S2, truncated toward zero to the released grid.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Projection {
+    /// There is no second clip.
+    None,
+    /// Within the ball: to the released grid, so many bits finer.
+    Inside(i32),
+    /// Outside of it: shrunk by this factor, to the released grid.
+    Outside(f64),
+}
+
+impl Projection {
+    #[inline(always)]
+    pub(crate) fn apply(self, value: i64) -> i64 {
+        match self {
+            Self::None => value,
+            Self::Inside(fine) => value << fine,
+            Self::Outside(factor) => (value as f64 * factor) as i64,
+        }
+    }
+}
+
+/// The sum of squares, without overflow.
+pub(crate) fn squares(values: impl Iterator<Item = i64>) -> u128 {
+    values.map(|value| u128::from(value.unsigned_abs()).pow(2)).sum()
 }
 
 impl Noise {
     /// Adds rounded noise, integer to integer, and rounds the result to its multiple.
-    fn add(&self, values: &mut [i64], random: &mut PrivateRandom) {
+    pub(crate) fn add(&self, values: &mut [i64], random: &mut PrivateRandom) {
         let arch = Arch::new();
-        let multiple = multiple(self.deviation);
+        let multiple = self.multiple();
         let mut draws = [0.0; 256];
         for values in values.chunks_mut(draws.len()) {
             let draws = &mut draws[..values.len()];
@@ -201,153 +243,6 @@ fn too_large(setting: &'static str, value: f64) -> PlanError {
         "the noise does not fit into the integers that carry it",
         "keep the noise below 2^25 times clip / expected_batch",
     )
-}
-
-/// Selected values with noise: the averaged gradient of this step, private and free to use.
-///
-/// Only [`Selected::noise`](crate::Selected::noise) makes it. It is in runs of consecutive
-/// coordinates; a dense release is drawn block by block when it is read, so that it never takes the
-/// space of a table, and reading a block again gives the same noise again.
-#[derive(Debug)]
-pub struct Noised {
-    noise: Noise,
-    source: RandomSource,
-    step: u64,
-    body: Body,
-}
-
-enum Body {
-    /// (first coordinate, start in `values`) of each run, and all values with noise.
-    Sparse { runs: Vec<(u64, usize)>, values: Vec<i64> },
-    /// (first coordinate, start in `values`) of each touched row, ascending; values without noise.
-    Dense { runs: Vec<(u64, usize)>, values: Vec<i64>, coordinates: u64 },
-}
-
-/// Without the values: those of a dense release have no noise yet.
-impl std::fmt::Debug for Body {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(match self {
-            Self::Sparse { .. } => "Sparse(..)",
-            Self::Dense { .. } => "Dense(..)",
-        })
-    }
-}
-
-impl Noised {
-    pub(crate) fn release(
-        noise: &Noise,
-        sum: &ClippedSum,
-        selection: &Selection,
-        source: &RandomSource,
-        step: u64,
-    ) -> Self {
-        let (runs, mut values) = gather(sum, selection);
-        noise.second_clip(&mut values);
-        let body = match selection {
-            Selection::All => Body::Dense { runs, values, coordinates: sum.shape().coordinates() },
-            Selection::Some { .. } => {
-                let mut random = source.substream(Purpose::Noise, step, 0);
-                noise.add(&mut values, &mut random);
-                Body::Sparse { runs, values }
-            }
-        };
-        Self { noise: *noise, source: source.clone(), step, body }
-    }
-
-    /// Whether the noise came from a key that nobody can know; false for a seeded run.
-    pub fn is_private(&self) -> bool {
-        self.source.is_private()
-    }
-
-    /// The number of blocks that [`Noised::block`] has.
-    pub fn blocks(&self) -> u64 {
-        match &self.body {
-            Body::Sparse { runs, .. } => u64::from(!runs.is_empty()),
-            Body::Dense { coordinates, .. } => coordinates.div_ceil(BLOCK),
-        }
-    }
-
-    /// Calls `visit` with the first coordinate and the averaged, noised values of each run of block
-    /// `block`, and not at all beyond the last. Blocks are independent, so they may be visited on
-    /// different threads.
-    pub fn block(&self, block: u64, mut visit: impl FnMut(u64, &[f32])) {
-        if block >= self.blocks() {
-            return;
-        }
-        let mut buffer = Vec::new();
-        let step = self.noise.released_step();
-        match &self.body {
-            Body::Sparse { runs, values } => {
-                to_floats(values, step, &mut buffer);
-                for (place, (first, start)) in runs.iter().enumerate() {
-                    let end = runs.get(place + 1).map_or(values.len(), |(_, start)| *start);
-                    visit(*first, &buffer[*start..end]);
-                }
-            }
-            Body::Dense { runs, values, coordinates } => {
-                let first = block * BLOCK;
-                let length = BLOCK.min(coordinates.saturating_sub(first)) as usize;
-                let mut sums = vec![0; length];
-                overlay(first, &mut sums, runs, values);
-                let mut random = self.source.substream(Purpose::Noise, self.step, block);
-                self.noise.add(&mut sums, &mut random);
-                to_floats(&sums, step, &mut buffer);
-                visit(first, &buffer);
-            }
-        }
-    }
-
-    /// Calls `visit` with the first coordinate and the averaged, noised values of every run.
-    pub fn visit(&self, mut visit: impl FnMut(u64, &[f32])) {
-        for block in 0..self.blocks() {
-            self.block(block, &mut visit);
-        }
-    }
-}
-
-/// The runs of selected coordinates and their sums, untouched ones included.
-fn gather(sum: &ClippedSum, selection: &Selection) -> (Vec<(u64, usize)>, Vec<i64>) {
-    let mut runs = Vec::new();
-    let mut values = Vec::new();
-    let mut push_row = |row: u32, values: &mut Vec<i64>| {
-        let Some((first, dimensions)) = sum.shape().row(row) else { return };
-        runs.push((first, values.len()));
-        match sum.row(row) {
-            Some(row) => values.extend_from_slice(row),
-            None => values.resize(values.len() + dimensions, 0),
-        }
-    };
-    match selection {
-        Selection::All => {
-            sum.sorted_rows().into_iter().for_each(|row| push_row(row, &mut values));
-        }
-        Selection::Some { by: By::Row, indices } => {
-            indices.iter().for_each(|row| push_row(*row as u32, &mut values));
-        }
-        Selection::Some { by: By::Coordinate, indices } => {
-            runs.extend(indices.iter().enumerate().map(|(place, index)| (*index, place)));
-            values.extend(indices.iter().map(|index| sum.value(*index)));
-        }
-    }
-    (runs, values)
-}
-
-/// Adds the parts of `runs` that lie in the block at `first`.
-fn overlay(first: u64, sums: &mut [i64], runs: &[(u64, usize)], values: &[i64]) {
-    let end = first + sums.len() as u64;
-    // The run before the first that starts in the block may reach into it.
-    let from = runs.partition_point(|(start, _)| *start < first).saturating_sub(1);
-    for (place, (run, start)) in runs.iter().enumerate().skip(from) {
-        if *run >= end {
-            break;
-        }
-        let stop = runs.get(place + 1).map_or(values.len(), |(_, start)| *start);
-        for (coordinate, value) in (*run..).zip(&values[*start..stop]) {
-            if (first..end).contains(&coordinate) {
-                sums[(coordinate - first) as usize] += value;
-            }
-        }
-    }
 }
 
 struct AddRounded<'a> {
@@ -371,14 +266,10 @@ impl WithSimd for AddRounded<'_> {
     }
 }
 
-fn to_floats(values: &[i64], step: f64, floats: &mut Vec<f32>) {
-    floats.clear();
-    floats.extend(values.iter().map(|value| (*value as f64 * step) as f32));
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::{Purpose, RandomSource};
 
     /// Values with noise, for zeros and for ones, far out where doubles are coarse.
     fn far_out(multiplier: f64, second_clip: Option<f64>) -> (Noise, [Vec<i64>; 2]) {
@@ -402,7 +293,7 @@ mod tests {
             [(0.5, None), (1.0, None), (4.0, Some(10.0)), (64.0, Some(1.0)), (1e7, None)]
         {
             let (noise, values) = far_out(multiplier, second_clip);
-            let multiple = multiple(noise.deviation);
+            let multiple = noise.multiple();
             assert!(noise.deviation / multiple as f64 <= 4_294_967_296.0);
             for values in values {
                 let odd = values.iter().filter(|value| *value / multiple % 2 != 0).count() as f64;
@@ -412,11 +303,5 @@ mod tests {
                 assert!(values.iter().all(|value| value % multiple == 0));
             }
         }
-    }
-
-    #[test]
-    fn a_release_does_not_print_what_it_hides() {
-        let body = Body::Dense { runs: vec![(0, 0)], values: vec![123_456_789], coordinates: 1 };
-        assert!(!format!("{body:?}").contains("123456789"));
     }
 }

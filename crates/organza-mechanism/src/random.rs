@@ -5,22 +5,21 @@
 //! Uses of different names share no bits, results do not depend on how many threads there are, and a run that is
 //! resumed with the same key draws the same noise again.
 
-use aes::Aes256;
+use aes::{Aes256Enc, Block};
 use ctr::CtrCore;
-use ctr::cipher::{
-    BlockCipherEncrypt, InnerIvInit, KeyInit, StreamCipher, StreamCipherCoreWrapper,
-};
+use ctr::cipher::{BlockCipherEncrypt, InnerIvInit, KeyInit, StreamCipherCore};
 use ctr::flavors::Ctr64LE;
 use organza_ledger::KeyFingerprint;
 use thiserror::Error;
 use zeroize::Zeroize;
 
-/// How many words a substream keeps ready for scalar draws.
-const READY: usize = 32;
-/// How many words are turned into numbers at a time in bulk.
-const BULK: usize = 256;
+/// How many words are made at a time: 64 blocks, which the widest processors encrypt side by side. Fewer
+/// would go through one by one, and take as long.
+const READY: usize = 128;
+/// Words in a block of the cipher.
+const BLOCK: usize = 2;
 
-type Stream = StreamCipherCoreWrapper<CtrCore<Aes256, Ctr64LE>>;
+type Stream = CtrCore<Aes256Enc, Ctr64LE>;
 
 /// What randomness is for. Two purposes never share bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,6 +41,10 @@ pub enum Purpose {
     Data = 7,
     /// The public name of the key, and nothing else.
     Fingerprint = 8,
+    /// The noise of a step on the rows that it touched, where that on others is left for later.
+    TouchedNoise = 9,
+    /// Noise that was left for later.
+    OwedNoise = 10,
 }
 
 /// Where the key came from.
@@ -94,7 +97,7 @@ impl std::fmt::Debug for StreamKey {
 #[derive(Clone)]
 pub struct RandomSource {
     key: StreamKey,
-    cipher: Aes256,
+    cipher: Aes256Enc,
     origin: Origin,
 }
 
@@ -126,7 +129,7 @@ impl RandomSource {
 
     /// The source of a run that goes on, from what was kept of it.
     pub fn resume(key: StreamKey, origin: Origin) -> Self {
-        let cipher = Aes256::new(&key.0.into());
+        let cipher = Aes256Enc::new(&key.0.into());
         Self { key, cipher, origin }
     }
 
@@ -198,7 +201,7 @@ impl RandomSource {
             self.cipher.encrypt_block(&mut block);
             target.copy_from_slice(&block);
         }
-        let cipher = Aes256::new(&key.into());
+        let cipher = Aes256Enc::new(&key.into());
         key.zeroize();
         StepRandom { cipher }
     }
@@ -207,7 +210,7 @@ impl RandomSource {
 /// The randomness of one purpose in one step: cheap to divide into shards.
 #[derive(Clone)]
 pub struct StepRandom {
-    cipher: Aes256,
+    cipher: Aes256Enc,
 }
 
 impl StepRandom {
@@ -216,8 +219,7 @@ impl StepRandom {
         let mut nonce = [0; 16];
         // The first half counts blocks, up to 2^64 of them.
         nonce[8..].copy_from_slice(&shard.to_le_bytes());
-        let core = CtrCore::inner_iv_init(self.cipher.clone(), &nonce.into());
-        let stream = StreamCipherCoreWrapper::from_core(core);
+        let stream = CtrCore::inner_iv_init(self.cipher.clone(), &nonce.into());
         PrivateRandom { stream, ready: [0; READY], used: READY }
     }
 }
@@ -243,31 +245,42 @@ impl PrivateRandom {
     #[inline]
     pub fn word(&mut self) -> u64 {
         if self.used == READY {
-            let mut ready = [0; READY];
-            write_words::<{ READY * 8 }>(&mut self.stream, &mut ready);
-            self.ready = ready;
-            self.used = 0;
+            self.refill();
         }
         let word = std::mem::take(&mut self.ready[self.used]);
         self.used += 1;
         word
     }
 
-    /// Fresh bits in bulk, in the order of the stream; words kept ready for scalar draws stay.
+    #[inline(never)]
+    fn refill(&mut self) {
+        next_words(&mut self.stream, &mut self.ready);
+        self.used = 0;
+    }
+
+    /// Fresh bits in bulk, in the order of the stream; words kept ready for scalar draws stay. What is left
+    /// of the last 128 words is passed over.
     pub fn fill(&mut self, words: &mut [u64]) {
-        for chunk in words.chunks_mut(BULK) {
-            write_words::<{ BULK * 8 }>(&mut self.stream, chunk);
+        let (chunks, rest) = words.as_chunks_mut::<READY>();
+        for chunk in chunks {
+            next_words(&mut self.stream, chunk);
+        }
+        if !rest.is_empty() {
+            let mut last = [0; READY];
+            next_words(&mut self.stream, &mut last);
+            rest.copy_from_slice(&last[..rest.len()]);
         }
     }
 }
 
-/// Fills at most `BYTES / 8` words with the next bits of the stream.
-fn write_words<const BYTES: usize>(stream: &mut Stream, words: &mut [u64]) {
-    let mut bytes = [0; BYTES];
-    let bytes = &mut bytes[..words.len() * 8];
-    stream.write_keystream(bytes);
-    for (word, eight) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
-        *word = u64::from_le_bytes(*eight);
+/// The next words of the stream.
+fn next_words(stream: &mut Stream, words: &mut [u64; READY]) {
+    let mut blocks = [Block::default(); READY / BLOCK];
+    stream.write_keystream_blocks(&mut blocks);
+    for (words, block) in words.as_chunks_mut::<BLOCK>().0.iter_mut().zip(&blocks) {
+        for (word, bytes) in words.iter_mut().zip(block.as_chunks::<8>().0) {
+            *word = u64::from_le_bytes(*bytes);
+        }
     }
 }
 

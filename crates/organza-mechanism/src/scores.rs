@@ -63,10 +63,11 @@ impl<'a> Scores<'a> {
         score.min(self.cap)
     }
 
-    /// The candidates of touched rows in ascending order, with their scores.
-    pub(crate) fn touched(&self) -> Vec<(u64, f64)> {
-        let mut touched = Vec::new();
-        for row in self.sum.sorted_rows() {
+    /// Puts the candidates of touched rows into `touched`, in ascending order, with their scores.
+    pub(crate) fn touched(&self, rows: &mut Vec<u32>, touched: &mut Vec<(u64, f64)>) {
+        self.sum.sorted_rows(rows);
+        touched.clear();
+        for &row in &*rows {
             let Some(values) = self.sum.row(row) else { continue };
             match self.by {
                 By::Row => touched.push((u64::from(row), norm(values).min(self.cap))),
@@ -78,19 +79,30 @@ impl<'a> Scores<'a> {
                 }
             }
         }
-        touched
     }
 
-    /// All candidates as runs, in ascending order.
-    pub(crate) fn runs(&self) -> Vec<Run> {
-        let mut runs: Vec<Run> = Vec::new();
+    /// The highest score of a touched candidate; zero if there is none.
+    pub(crate) fn highest(&self) -> f64 {
+        let highest = match self.by {
+            By::Coordinate => {
+                self.sum.all_values().map(i64::unsigned_abs).max().unwrap_or(0) as f64
+            }
+            By::Row => self.sum.all_rows().map(norm).fold(0.0, f64::max),
+        };
+        highest.min(self.cap)
+    }
+
+    /// Puts all candidates into `runs`, in ascending order.
+    pub(crate) fn runs(&self, rows: &mut Vec<u32>, runs: &mut Vec<Run>) {
+        self.sum.sorted_rows(rows);
+        runs.clear();
         let mut push = |first: u64, end: u64, touched: bool| match runs.last_mut() {
             _ if first == end => {}
             Some(last) if last.touched == touched => last.length += end - first,
             _ => runs.push(Run { first, length: end - first, touched }),
         };
         let mut next = 0;
-        for row in self.sum.sorted_rows() {
+        for &row in &*rows {
             let (first, end) = match self.by {
                 By::Row => (u64::from(row), u64::from(row) + 1),
                 By::Coordinate => {
@@ -103,7 +115,6 @@ impl<'a> Scores<'a> {
             next = end;
         }
         push(next, self.candidates(), false);
-        runs
     }
 
     /// How many candidates touched rows have.
@@ -116,12 +127,11 @@ impl<'a> Scores<'a> {
     }
 }
 
-/// The candidates with the given ascending ranks among those of untouched rows.
-pub(crate) fn untouched(runs: &[Run], ranks: &[u64]) -> Vec<u64> {
+/// Adds the candidates with the given ascending ranks among those of untouched rows.
+pub(crate) fn untouched(runs: &[Run], ranks: &[u64], candidates: &mut Vec<u64>) {
     let mut runs = runs.iter().filter(|run| !run.touched);
     let mut run = runs.next();
     let mut passed = 0;
-    let mut candidates = Vec::with_capacity(ranks.len());
     for &rank in ranks {
         while let Some(current) = run {
             if rank < passed + current.length {
@@ -132,7 +142,6 @@ pub(crate) fn untouched(runs: &[Run], ranks: &[u64]) -> Vec<u64> {
             run = runs.next();
         }
     }
-    candidates
 }
 
 fn norm(values: &[i64]) -> f64 {

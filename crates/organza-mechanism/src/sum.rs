@@ -1,10 +1,11 @@
 //! The sum of clipped gradients, in integers, with nothing to read.
 
-use crate::clip::{AddTruncated, Clipped};
+use crate::clip::{Clipped, truncated};
+use crate::memory::Lease;
 use crate::row_index::RowIndex;
 use crate::scores::By;
 use crate::shape::Shape;
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 use std::sync::Arc;
 
 /// The sum of a batch's clipped gradients in grid steps, and how many units touched each row.
@@ -16,11 +17,28 @@ use std::sync::Arc;
 pub(crate) struct ClippedSum {
     shape: Arc<Shape>,
     index: RowIndex,
-    starts: Vec<usize>,
+    places: Vec<Place>,
     values: Vec<i64>,
+    /// Sums of other parts of the batch: rows that only they touched stay where they are.
+    joined: Vec<Lease>,
+    /// How many coordinates the touched rows have.
+    coordinates: usize,
+    units: u64,
+    /// Empty unless the selection looks at counts.
     counts: Vec<u64>,
+    /// The rows of a unit with their sizes, while they are counted.
+    sizes: Vec<(f32, u32)>,
     rows_per_unit: usize,
     not_finite: u64,
+}
+
+/// Where the values of a row are.
+#[derive(Clone, Copy)]
+struct Place {
+    /// 0 for the sum's own values, otherwise the number of a joined one, from 1.
+    part: u32,
+    start: usize,
+    length: usize,
 }
 
 /// Without a value: whoever holds a sum may print it.
@@ -35,12 +53,25 @@ impl ClippedSum {
         Self {
             shape,
             index: RowIndex::new(),
-            starts: Vec::new(),
+            places: Vec::new(),
             values: Vec::new(),
+            joined: Vec::new(),
+            coordinates: 0,
+            units: 0,
             counts: Vec::new(),
+            sizes: Vec::new(),
             rows_per_unit,
             not_finite: 0,
         }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.index.clear();
+        self.places.clear();
+        self.values.clear();
+        self.joined.clear();
+        self.counts.clear();
+        (self.coordinates, self.units, self.not_finite) = (0, 0, 0);
     }
 
     /// How many gradients held a NaN or an infinity and were counted as zero.
@@ -50,6 +81,11 @@ impl ClippedSum {
 
     pub(crate) fn shape(&self) -> &Shape {
         &self.shape
+    }
+
+    /// The largest size that a value can have, in grid steps: 2^30 a unit.
+    pub(crate) fn largest(&self) -> f64 {
+        self.units as f64 * crate::grid::STEPS_OF_CLIP
     }
 
     /// Adds one unit.
@@ -62,71 +98,72 @@ impl ClippedSum {
             // Swapped for one of another plan: its rows do not fit, and count as none.
             return;
         }
-        let arch = Arch::new();
-        for (row, values) in unit.gradient.rows() {
-            let start = self.start(row, values.len());
-            let sums = &mut self.values[start..start + values.len()];
-            arch.dispatch(AddTruncated { values, factor: unit.factor, sums });
+        self.units += 1;
+        Arch::new().dispatch(AddUnit { sum: self, unit });
+        if self.rows_per_unit > 0 {
+            self.count(unit);
         }
-        self.count(unit);
     }
 
     /// Counts the unit at the rows where it is largest (ties: the lower row), `rows_per_unit` at the
     /// most: a rule that looks at this unit alone.
     fn count(&mut self, unit: &Clipped<'_>) {
-        if self.rows_per_unit == 0 {
-            return;
-        }
         let size = |values: &[f32]| values.iter().map(|value| value.abs()).fold(0.0, f32::max);
-        let mut rows: Vec<(f32, u32)> =
-            unit.gradient.rows().map(|(row, values)| (size(values), row)).collect();
-        if rows.len() > self.rows_per_unit {
-            rows.sort_unstable_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
-            rows.truncate(self.rows_per_unit);
+        self.counts.resize(self.places.len(), 0);
+        self.sizes.clear();
+        self.sizes.extend(unit.gradient.rows().map(|(row, values)| (size(values), row)));
+        if self.sizes.len() > self.rows_per_unit {
+            self.sizes
+                .sort_unstable_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+            self.sizes.truncate(self.rows_per_unit);
         }
-        for (_, row) in rows {
-            if let Some(place) = self.index.get(row) {
+        for (_, row) in &self.sizes {
+            if let Some(place) = self.index.get(*row) {
                 self.counts[place] += 1;
             }
         }
     }
 
-    /// Adds the sum of another part of the same batch.
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.not_finite += other.not_finite;
-        for (place, (row, values)) in other.rows().enumerate() {
-            let start = self.start(row, values.len());
-            for (sum, value) in self.values[start..].iter_mut().zip(values) {
-                *sum += value;
+    /// Joins the sum of another part of the same batch. Rows that are new stay in the other's memory.
+    pub(crate) fn join(&mut self, other: Lease) {
+        let part = self.joined.len() as u32 + 1;
+        self.not_finite += other.sum.not_finite;
+        self.units += other.sum.units;
+        for (number, row) in other.sum.index.rows().iter().enumerate() {
+            let Place { start, length, .. } = other.sum.places[number];
+            let (own, new) = self.index.insert(*row);
+            if new {
+                self.places.push(Place { part, start, length });
+                self.coordinates += length;
+            } else {
+                let Place { part, start, .. } = self.places[own];
+                let values = match part {
+                    0 => &mut self.values,
+                    part => &mut self.joined[part as usize - 1].sum.values,
+                };
+                let sums = values[start..start + length].iter_mut();
+                sums.zip(other.sum.row_at(number)).for_each(|(sum, value)| *sum += value);
             }
-            if let Some(own) = self.index.get(row) {
-                self.counts[own] += other.counts[place];
+            if self.rows_per_unit > 0 {
+                self.counts.resize(self.places.len(), 0);
+                self.counts[own] += other.sum.counts[number];
             }
         }
+        self.joined.push(other);
     }
 
-    fn start(&mut self, row: u32, dimensions: usize) -> usize {
-        let (place, new) = self.index.insert(row);
-        if new {
-            self.starts.push(self.values.len());
-            self.values.resize(self.values.len() + dimensions, 0);
-            self.counts.push(0);
-        }
-        self.starts[place]
-    }
-
-    fn rows(&self) -> impl Iterator<Item = (u32, &[i64])> {
-        self.index.rows().iter().enumerate().map(|(place, row)| (*row, self.row_at(place)))
-    }
-
-    fn row_at(&self, place: usize) -> &[i64] {
-        let end = self.starts.get(place + 1).copied().unwrap_or(self.values.len());
-        &self.values[self.starts[place]..end]
+    fn row_at(&self, number: usize) -> &[i64] {
+        let Place { part, start, length } = self.places[number];
+        let values = match part {
+            0 => &self.values,
+            part => &self.joined[part as usize - 1].sum.values,
+        };
+        &values[start..start + length]
     }
 
     /// The values of `row`, if any unit touched it.
     pub(crate) fn row(&self, row: u32) -> Option<&[i64]> {
-        self.index.get(row).map(|place| self.row_at(place))
+        self.index.get(row).map(|number| self.row_at(number))
     }
 
     /// The value at `coordinate`: zero where no unit touched its row.
@@ -138,24 +175,78 @@ impl ClippedSum {
     /// How many candidates the touched rows have.
     pub(crate) fn touched(&self, by: By) -> u64 {
         match by {
-            By::Coordinate => self.values.len() as u64,
-            By::Row => self.index.rows().len() as u64,
+            By::Coordinate => self.coordinates as u64,
+            By::Row => self.places.len() as u64,
         }
     }
 
-    /// The touched rows in ascending order: an order that says nothing about the batch's own.
-    pub(crate) fn sorted_rows(&self) -> Vec<u32> {
-        let mut rows = self.index.rows().to_vec();
-        rows.sort_unstable();
-        rows
+    /// All touched rows, in no order.
+    pub(crate) fn all_rows(&self) -> impl Iterator<Item = &[i64]> {
+        (0..self.places.len()).map(|number| self.row_at(number))
     }
 
-    /// The rows that some unit counted at, in ascending order, with their counts.
-    pub(crate) fn counted_rows(&self) -> Vec<(u32, u64)> {
-        let mut counts: Vec<(u32, u64)> =
-            self.index.rows().iter().copied().zip(self.counts.iter().copied()).collect();
-        counts.retain(|(_, count)| *count > 0);
-        counts.sort_unstable();
-        counts
+    /// The values of all touched rows, in no order.
+    pub(crate) fn all_values(&self) -> impl Iterator<Item = i64> {
+        self.all_rows().flatten().copied()
+    }
+
+    /// Puts the touched rows into `rows` in ascending order: one that says nothing about the batch's own.
+    pub(crate) fn sorted_rows(&self, rows: &mut Vec<u32>) {
+        rows.clear();
+        rows.extend_from_slice(self.index.rows());
+        rows.sort_unstable();
+    }
+
+    /// Puts the rows that some unit counted at into `counted`, with their counts, in no order.
+    pub(crate) fn counted_rows(&self, counted: &mut Vec<(u32, u64)>) {
+        counted.clear();
+        counted.extend(self.index.rows().iter().copied().zip(self.counts.iter().copied()));
+        counted.retain(|(_, count)| *count > 0);
+    }
+}
+
+/// Adds a unit's rows, truncated toward zero to the grid; compiled once for each kind of processor.
+struct AddUnit<'a> {
+    sum: &'a mut ClippedSum,
+    unit: &'a Clipped<'a>,
+}
+
+impl WithSimd for AddUnit<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { sum, unit } = self;
+        let factor = unit.factor;
+        for (row, values) in unit.gradient.rows() {
+            let (number, new) = sum.index.insert(row);
+            if new {
+                let (start, length) = (sum.values.len(), values.len());
+                sum.places.push(Place { part: 0, start, length });
+                sum.coordinates += length;
+                sum.values.extend(values.iter().map(|value| truncated(*value, factor)));
+            } else {
+                let start = sum.places[number].start;
+                let sums = &mut sum.values[start..start + values.len()];
+                for (sum, value) in sums.iter_mut().zip(values) {
+                    *sum += truncated(*value, factor);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+impl ClippedSum {
+    /// What one unit adds, coordinate by coordinate of its rows.
+    pub(crate) fn of(unit: &Clipped<'_>, shape: Arc<Shape>) -> Vec<i64> {
+        let [mut narrow, mut wide] = [0, 1].map(|_| Self::new(shape.clone(), 0));
+        AddUnit { sum: &mut narrow, unit }.with_simd(pulp::Scalar);
+        Arch::new().dispatch(AddUnit { sum: &mut wide, unit });
+        assert_eq!(narrow.values, wide.values, "the same on every processor");
+        // Once more, on rows that are there already.
+        Arch::new().dispatch(AddUnit { sum: &mut wide, unit });
+        assert!(narrow.values.iter().zip(&wide.values).all(|(once, twice)| 2 * once == *twice));
+        narrow.values
     }
 }

@@ -40,7 +40,7 @@ impl Average {
     }
 
     /// The mean of the snapshots; `None` if there is none yet.
-    pub fn mean(&self) -> Option<Vec<f32>> {
+    pub fn into_mean(self) -> Option<Vec<f32>> {
         let count = self.snapshots as f64;
         (count > 0.0).then(|| self.sums.iter().map(|sum| (sum / count) as f32).collect())
     }
@@ -57,7 +57,7 @@ mod tests {
             for done in (1..=steps).filter(|done| Average::wants(*done, steps)) {
                 average.add(&[done as f32]);
             }
-            let mean = average.mean().map(|mean| f64::from(mean[0])).unwrap_or(f64::NAN);
+            let mean = average.into_mean().map(|mean| f64::from(mean[0])).unwrap_or(f64::NAN);
             let exact = (steps / 2 + 1 + steps) as f64 / 2.0;
             assert!((mean - exact).abs() <= 0.002 * steps as f64 + 0.5, "{steps}: {mean} {exact}");
         }

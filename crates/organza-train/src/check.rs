@@ -1,7 +1,9 @@
 //! Settings that make sense, before anything is read or written.
 
 use crate::optimizer::OptimizerSettings;
-use crate::settings::{CanarySettings, Method, SETTINGS_VERSION, Settings, SplitSettings};
+use crate::settings::{
+    CanarySettings, Method, SETTINGS_VERSION, Settings, SplitSettings, VocabularyOrigin,
+};
 use organza_ledger::{Neighbouring, Unit};
 use thiserror::Error;
 
@@ -67,6 +69,7 @@ impl Settings {
             check_canaries(canaries, self)?;
         }
 
+        self.check_counts()?;
         positive("--batch", training.batch)?;
         positive("--epochs", training.epochs)?;
         optional("--steps", training.steps, |steps| *steps >= 1, AT_LEAST_ONE)?;
@@ -75,6 +78,33 @@ impl Settings {
         let (OptimizerSettings::Sgd { learning_rate }
         | OptimizerSettings::Adam { learning_rate, .. }) = training.optimizer;
         positive("--learning-rate", f64::from(learning_rate))
+    }
+}
+
+impl Settings {
+    fn check_counts(&self) -> Result<(), SettingError> {
+        let Self { data, model, counts, .. } = self;
+        if let VocabularyOrigin::Private { words_per_unit } = data.vocabulary {
+            at_least_one("--words-per-unit", words_per_unit)?;
+            let share = counts.vocabulary_share;
+            require("--vocabulary-share", share, is_between(share), BETWEEN)?;
+        }
+        let shares = [counts.word_share, counts.fine_tuning_share];
+        for (flag, share) in ["--word-share", "--fine-tuning-share"].into_iter().zip(shares) {
+            require(flag, share, share == 0.0 || is_between(share), "0 or more and below 1")?;
+        }
+        let all = counts.vocabulary_share + shares[0] + shares[1];
+        require("the sum of all shares", all, all < 1.0, "below 1")?;
+        positive("--pair-clip", counts.pair_clip)?;
+        positive("--word-clip", counts.word_clip)?;
+        optional("--bar", counts.bar, |bar| bar.is_finite() && *bar >= 0.0, "0 or more")?;
+        if self.method == Method::Counts {
+            require("--layout", "tied", !model.tied, "two-tables with --method counts")?;
+            require("--architecture", "cbow", !model.cbow, "skip-gram with --method counts")?;
+            require("--word-share", shares[0], shares[0] > 0.0, "above 0 with --method counts")?;
+        }
+        let bias = shares[0] > 0.0 && model.tied && self.method != Method::None;
+        require("--word-share", shares[0], !bias, "0 with --layout tied, which has no bias")
     }
 }
 

@@ -1,21 +1,22 @@
-//! What a run needs to go on: parameters, moments and the average, after a number of steps.
+//! What a run needs to go on: tables with their debts, and the average, after a number of steps.
+//!
+//! The file is a safetensors file without a time stamp. It is written and read list by list, so that saving
+//! takes no memory of the size of a table.
 
 use crate::average::Average;
-use crate::optimizer::{Optimizer, OptimizerSettings};
-use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
+use crate::tables::{SavedTables, TableState, Tables};
+use safetensors::tensor::{Dtype, Metadata};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use serde_json::{Map, json};
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
 use thiserror::Error;
 
-/// The state of training after `steps` steps.
-#[derive(Clone, Debug, PartialEq)]
+/// The state of training after a number of steps.
+#[derive(Debug)]
 pub struct Checkpoint {
-    /// The steps that were made.
-    pub steps: u64,
-    /// The parameters, all tables one after another.
-    pub parameters: Vec<f32>,
-    /// The optimizer with its moments.
-    pub optimizer: Optimizer,
+    /// The parameters with the state of their optimizer, and the steps that were made.
+    pub tables: Tables,
     /// The running average of the parameters.
     pub average: Average,
     /// The parameters that did best on validation data; kept without privacy only.
@@ -38,8 +39,14 @@ pub struct Best {
 #[error("the checkpoint cannot be used: {0}")]
 pub struct CheckpointError(String);
 
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 const FACTS: &str = "organza";
+const AVERAGE: &str = "average";
+const BEST: &str = "best";
+/// The largest header that is read. Ours have some hundred bytes.
+const LARGEST_HEADER: u64 = 1 << 16;
+/// Values that are turned into bytes, or back, at a time.
+const BLOCK: usize = 1 << 13;
 
 #[derive(Serialize, Deserialize)]
 struct Facts {
@@ -49,79 +56,180 @@ struct Facts {
     best_loss: Option<f64>,
 }
 
-impl Checkpoint {
-    /// The file's bytes: a safetensors file without a time stamp.
-    ///
-    /// # Errors
-    /// If the state cannot be written down.
-    pub fn encode(&self) -> Result<Vec<u8>, CheckpointError> {
-        let floats = |values: &[f32]| values.iter().flat_map(|it| it.to_le_bytes()).collect();
-        let (first, second) = self.optimizer.moments();
-        let (sums, snapshots) = self.average.state();
-        let sums: Vec<u8> = sums.iter().flat_map(|it| it.to_le_bytes()).collect();
-        let best = self.best.as_ref();
-        let parts: [(&str, Dtype, Vec<u8>); 5] = [
-            ("parameters", Dtype::F32, floats(&self.parameters)),
-            ("first_moment", Dtype::F32, floats(first)),
-            ("second_moment", Dtype::F32, floats(second)),
-            ("average", Dtype::F64, sums),
-            ("best", Dtype::F32, floats(best.map_or(&[], |best| &best.parameters))),
-        ];
-        let views: Result<Vec<_>, _> = parts
-            .iter()
-            .map(|(name, kind, bytes)| {
-                let length = bytes.len() * 8 / kind.bitsize();
-                TensorView::new(*kind, vec![length], bytes).map(|view| (*name, view))
-            })
-            .collect();
-        let best_loss = best.map(|best| best.loss);
-        let facts = Facts { version: VERSION, steps: self.steps, snapshots, best_loss };
-        let facts = serde_json::to_string(&facts).map_err(wrong)?;
-        // One entry: several would come in an order of their own each time.
-        let metadata = HashMap::from([(FACTS.to_owned(), facts)]);
-        serialize(views.map_err(wrong)?, Some(metadata)).map_err(wrong)
+/// A list of numbers to be written.
+enum List<'a> {
+    Floats(&'a [f32]),
+    Counts(&'a [u32]),
+    Doubles(&'a [f64]),
+}
+
+impl List<'_> {
+    fn kind(&self) -> (&'static str, usize, usize) {
+        match self {
+            Self::Floats(values) => ("F32", values.len(), 4),
+            Self::Counts(values) => ("U32", values.len(), 4),
+            Self::Doubles(values) => ("F64", values.len(), 8),
+        }
     }
 
-    /// Reads a checkpoint of a run with these settings and this many coordinates.
+    fn write(&self, to: &mut impl Write) -> io::Result<()> {
+        match self {
+            Self::Floats(values) => write_all(to, values, |value| value.to_le_bytes()),
+            Self::Counts(values) => write_all(to, values, |value| value.to_le_bytes()),
+            Self::Doubles(values) => write_all(to, values, |value| value.to_le_bytes()),
+        }
+    }
+}
+
+fn write_all<T: Copy, const BYTES: usize>(
+    to: &mut impl Write,
+    values: &[T],
+    bytes_of: impl Fn(T) -> [u8; BYTES],
+) -> io::Result<()> {
+    let mut bytes = Vec::with_capacity(BLOCK.min(values.len()) * BYTES);
+    for block in values.chunks(BLOCK) {
+        bytes.clear();
+        block.iter().for_each(|value| bytes.extend_from_slice(&bytes_of(*value)));
+        to.write_all(&bytes)?;
+    }
+    Ok(())
+}
+
+/// Lists of numbers as they were read.
+#[derive(Default)]
+struct Lists {
+    floats: BTreeMap<String, Vec<f32>>,
+    counts: BTreeMap<String, Vec<u32>>,
+    doubles: BTreeMap<String, Vec<f64>>,
+}
+
+impl SavedTables for Lists {
+    fn floats(&mut self, name: &str) -> Option<Vec<f32>> {
+        self.floats.remove(name)
+    }
+
+    fn counts(&mut self, name: &str) -> Option<Vec<u32>> {
+        self.counts.remove(name)
+    }
+}
+
+impl Checkpoint {
+    /// Writes the file.
     ///
     /// # Errors
-    /// If it is damaged, of another version, or of another run.
-    pub fn decode(
-        bytes: &[u8],
-        settings: OptimizerSettings,
-        coordinates: usize,
-    ) -> Result<Self, CheckpointError> {
-        let (_, header) = SafeTensors::read_metadata(bytes).map_err(wrong)?;
-        let tensors = SafeTensors::deserialize(bytes).map_err(wrong)?;
+    /// Whatever the disk says.
+    pub fn write(&self, to: &mut impl Write) -> io::Result<()> {
+        let (sums, snapshots) = self.average.state();
+        let best = self.best.as_ref();
+        let tables = self.tables.state();
+        let mut lists: Vec<(&str, List<'_>)> = tables
+            .iter()
+            .map(|state| match *state {
+                TableState::Floats(name, values) => (name, List::Floats(values)),
+                TableState::Counts(name, values) => (name, List::Counts(values)),
+            })
+            .collect();
+        lists.push((AVERAGE, List::Doubles(sums)));
+        lists.push((BEST, List::Floats(best.map_or(&[], |best| &best.parameters))));
+        // Wider values first, as the format asks for what is aligned; otherwise in this order.
+        lists.sort_by_key(|(_, list)| std::cmp::Reverse(list.kind().2));
+
+        let (steps, best_loss) = (self.tables.steps(), best.map(|best| best.loss));
+        let facts = Facts { version: VERSION, steps, snapshots, best_loss };
+        let facts = serde_json::to_string(&facts).map_err(io::Error::other)?;
+        let mut header = Map::new();
+        header.insert("__metadata__".to_owned(), json!({ FACTS: facts }));
+        let mut start = 0;
+        for (name, list) in &lists {
+            let (kind, length, size) = list.kind();
+            let end = start + length * size;
+            let entry = json!({ "dtype": kind, "shape": [length], "data_offsets": [start, end] });
+            header.insert((*name).to_owned(), entry);
+            start = end;
+        }
+        let mut header = serde_json::to_vec(&header).map_err(io::Error::other)?;
+        header.resize(header.len().next_multiple_of(8), b' ');
+        to.write_all(&(header.len() as u64).to_le_bytes())?;
+        to.write_all(&header)?;
+        lists.iter().try_for_each(|(_, list)| list.write(to))
+    }
+
+    /// Reads a checkpoint of `length` bytes into fresh tables of the same settings. Nothing is reserved for
+    /// a list before the file is known to be long enough.
+    ///
+    /// # Errors
+    /// If it is damaged, or of another run.
+    pub fn read(from: &mut impl Read, length: u64, fresh: Tables) -> Result<Self, CheckpointError> {
+        let mut size = [0; 8];
+        from.read_exact(&mut size).map_err(wrong)?;
+        let size = u64::from_le_bytes(size);
+        if size > LARGEST_HEADER.min(length) {
+            return Err(wrong("it is no checkpoint"));
+        }
+        let mut header = vec![0; size as usize];
+        from.read_exact(&mut header).map_err(wrong)?;
+        let header: Metadata = serde_json::from_slice(&header).map_err(wrong)?;
+        if (size + 8).checked_add(header.data_len() as u64) != Some(length) {
+            return Err(wrong("it is not whole"));
+        }
         let facts = header.metadata().as_ref().and_then(|metadata| metadata.get(FACTS));
         let facts = facts.ok_or_else(|| wrong("it is no checkpoint"))?;
         let facts: Facts = serde_json::from_str(facts).map_err(wrong)?;
         if facts.version != VERSION {
             return Err(wrong(format!("it is of version {}, not {VERSION}", facts.version)));
         }
-        let floats = |name: &str| -> Result<Vec<f32>, CheckpointError> {
-            let tensor = tensors.tensor(name).map_err(wrong)?;
-            Ok(tensor.data().as_chunks().0.iter().map(|it| f32::from_le_bytes(*it)).collect())
-        };
-        let parameters = floats("parameters")?;
-        let sums = tensors.tensor("average").map_err(wrong)?;
-        let sums: Vec<f64> =
-            sums.data().as_chunks().0.iter().map(|it| f64::from_le_bytes(*it)).collect();
-        let best = facts.best_loss.map(|loss| floats("best").map(|parameters| (loss, parameters)));
-        let best = best.transpose()?.map(|(loss, parameters)| Best { loss, parameters });
-        if parameters.len() != coordinates
-            || !(sums.is_empty() || sums.len() == coordinates)
-            || best.as_ref().is_some_and(|best| best.parameters.len() != coordinates)
-        {
-            return Err(CheckpointError("it is of a model of another shape".to_owned()));
+
+        let mut lists = Lists::default();
+        for name in header.offset_keys() {
+            let info = header.info(&name).ok_or_else(|| wrong("it is no checkpoint"))?;
+            let length: usize = info.shape.iter().product();
+            match info.dtype {
+                Dtype::F32 => {
+                    let values = read_all(from, length, f32::from_le_bytes)?;
+                    lists.floats.insert(name, values);
+                }
+                Dtype::U32 => {
+                    let values = read_all(from, length, u32::from_le_bytes)?;
+                    lists.counts.insert(name, values);
+                }
+                Dtype::F64 => {
+                    let values = read_all(from, length, f64::from_le_bytes)?;
+                    lists.doubles.insert(name, values);
+                }
+                _ => return Err(wrong("it is no checkpoint")),
+            }
         }
-        let steps = facts.steps;
-        let (first, second) = (floats("first_moment")?, floats("second_moment")?);
-        let optimizer = Optimizer::resume(settings, coordinates, steps, first, second)
-            .ok_or_else(|| CheckpointError("it is of another optimizer".to_owned()))?;
-        let average = Average::resume(sums, facts.snapshots);
-        Ok(Self { steps, parameters, optimizer, average, best })
+
+        let coordinates = fresh.coordinates();
+        let of_this_run = || wrong("it is of another model or optimizer");
+        let tables = fresh.resume(facts.steps, &mut lists).ok_or_else(of_this_run)?;
+        let sums = lists.doubles.remove(AVERAGE).unwrap_or_default();
+        let best = lists.floats.remove(BEST).unwrap_or_default();
+        let best = facts.best_loss.map(|loss| Best { loss, parameters: best });
+        if !(sums.is_empty() || sums.len() == coordinates)
+            || best.as_ref().is_some_and(|best| best.parameters.len() != coordinates)
+            || !lists.floats.is_empty()
+            || !lists.counts.is_empty()
+        {
+            return Err(of_this_run());
+        }
+        Ok(Self { tables, average: Average::resume(sums, facts.snapshots), best })
     }
+}
+
+fn read_all<T, const BYTES: usize>(
+    from: &mut impl Read,
+    length: usize,
+    value_of: impl Fn([u8; BYTES]) -> T,
+) -> Result<Vec<T>, CheckpointError> {
+    let mut values = Vec::with_capacity(length);
+    let mut bytes = vec![0; BLOCK * BYTES];
+    while values.len() < length {
+        let bytes = &mut bytes[..BLOCK.min(length - values.len()) * BYTES];
+        from.read_exact(bytes).map_err(wrong)?;
+        values.extend(bytes.as_chunks::<BYTES>().0.iter().map(|value| value_of(*value)));
+    }
+    Ok(values)
 }
 
 fn wrong(error: impl std::fmt::Display) -> CheckpointError {
@@ -132,34 +240,64 @@ fn wrong(error: impl std::fmt::Display) -> CheckpointError {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::optimizer::OptimizerSettings;
+    use crate::tables::Upkeep;
+    use organza_mechanism::Shape;
 
-    fn checkpoint() -> Checkpoint {
-        let mut optimizer = Optimizer::new(OptimizerSettings::adam(0.1), 3);
-        let mut parameters = vec![0.5, -1.0, f32::MIN_POSITIVE];
-        optimizer.step(&mut parameters, |visit| visit(0, &[1.0, 2.0, -3.0]));
+    fn fresh(rows: u64, optimizer: OptimizerSettings, upkeep: Upkeep) -> Tables {
+        let weights = (0..rows).map(|row| row as f32 * 0.5 - 1.0).collect();
+        Tables::new(Shape::table(rows, 1).unwrap(), optimizer, upkeep, weights).unwrap()
+    }
+
+    fn checkpoint(upkeep: Upkeep) -> Checkpoint {
+        let mut tables = fresh(3, OptimizerSettings::adam(0.1), upkeep);
+        tables.step(|visit| visit(0, &[1.0, 2.0, -3.0]));
+        tables.step(|visit| visit(1, &[f32::MIN_POSITIVE]));
         let mut average = Average::new(3);
-        average.add(&parameters);
+        average.add(&tables.read());
         let best = Some(Best { loss: 1.5, parameters: vec![0.25, 0.5, -0.0] });
-        Checkpoint { steps: 1, parameters, optimizer, average, best }
+        Checkpoint { tables, average, best }
+    }
+
+    fn bytes(checkpoint: &Checkpoint) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        checkpoint.write(&mut bytes).unwrap();
+        bytes
+    }
+
+    fn read(bytes: &[u8], fresh: Tables) -> Result<Checkpoint, CheckpointError> {
+        Checkpoint::read(&mut &*bytes, bytes.len() as u64, fresh)
     }
 
     #[test]
-    fn it_comes_back_bit_for_bit() {
-        let bytes = checkpoint().encode().unwrap();
-        assert_eq!(bytes, checkpoint().encode().unwrap());
-        let back = Checkpoint::decode(&bytes, OptimizerSettings::adam(0.1), 3).unwrap();
-        assert_eq!(back, checkpoint());
+    fn it_comes_back_bit_for_bit_and_goes_on() {
+        for upkeep in [Upkeep::EveryStep, Upkeep::WhenRead] {
+            let mut saved = checkpoint(upkeep.clone());
+            let file = bytes(&saved);
+            assert!(safetensors::SafeTensors::deserialize(&file).is_ok());
+            let mut back = read(&file, fresh(3, OptimizerSettings::adam(0.1), upkeep)).unwrap();
+            assert_eq!(bytes(&back), file);
+            assert_eq!((back.average, back.best), (saved.average, saved.best));
+            for tables in [&mut saved.tables, &mut back.tables] {
+                tables.step(|visit| visit(2, &[0.5]));
+            }
+            let parameters = back.tables.into_parameters();
+            assert_eq!(parameters, saved.tables.into_parameters());
+        }
     }
 
     #[test]
     fn a_damaged_or_foreign_one_is_refused() {
-        let bytes = checkpoint().encode().unwrap();
-        let decode = |bytes: &[u8]| Checkpoint::decode(bytes, OptimizerSettings::adam(0.1), 3);
-        for end in 0..bytes.len() {
-            assert!(decode(&bytes[..end]).is_err(), "{end}");
+        let file = bytes(&checkpoint(Upkeep::EveryStep));
+        let adam = OptimizerSettings::adam(0.1);
+        let again = || fresh(3, adam, Upkeep::EveryStep);
+        for end in 0..file.len() {
+            assert!(read(&file[..end], again()).is_err(), "{end}");
         }
-        assert!(Checkpoint::decode(&bytes, OptimizerSettings::adam(0.1), 4).is_err());
+        assert!(read(&file, again()).is_ok());
+        assert!(read(&file, fresh(4, adam, Upkeep::EveryStep)).is_err());
+        assert!(read(&file, fresh(3, adam, Upkeep::WhenRead)).is_err());
         let sgd = OptimizerSettings::Sgd { learning_rate: 0.1 };
-        assert!(Checkpoint::decode(&bytes, sgd, 3).is_err());
+        assert!(read(&file, fresh(3, sgd, Upkeep::EveryStep)).is_err());
     }
 }

@@ -1,9 +1,9 @@
 //! The folder of a run: what is public in it, what is private, and how files are written.
 
 use crate::canaries::Canaries;
-use organza_model::atomic::{Readers, write_bytes};
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use organza_model::atomic::{Readers, write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -132,9 +132,37 @@ impl RunFolder {
     /// # Errors
     /// If the file system refuses; the old file is then still there.
     pub fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
+        self.write_with(path, |writer| writer.write_all(bytes))
+    }
+
+    /// As [`RunFolder::write`], with whatever `fill` writes.
+    ///
+    /// # Errors
+    /// If the file system refuses; the old file is then still there.
+    pub fn write_with(
+        &self,
+        path: &Path,
+        fill: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+    ) -> Result<(), FolderError> {
         let secret = path.starts_with(self.private(""));
         let readers = if secret { Readers::Owner } else { Readers::Usual };
-        write_bytes(path, readers, bytes).map_err(FolderError::file("write", path))
+        write(path, readers, fill).map_err(FolderError::file("write", path))
+    }
+
+    /// Opens a file to be read piece by piece, with its length; `None` if it is not there.
+    ///
+    /// # Errors
+    /// If it is there and cannot be opened.
+    pub fn open_file(&self, path: &Path) -> Result<Option<(BufReader<File>, u64)>, FolderError> {
+        let opened = File::open(path).and_then(|file| {
+            let length = file.metadata()?.len();
+            Ok((BufReader::with_capacity(1 << 16, file), length))
+        });
+        match opened {
+            Ok(opened) => Ok(Some(opened)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(FolderError::file("read", path)(error)),
+        }
     }
 
     /// Reads a whole file; `None` if it is not there.

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod average;
+pub mod bench;
 mod calibration;
 mod canaries;
 mod certificate;
@@ -22,6 +23,7 @@ mod run;
 mod session;
 pub mod settings;
 mod step;
+mod tables;
 mod task;
 mod vocabulary;
 mod words;
@@ -33,9 +35,10 @@ pub use certificate::Certificate;
 pub use check::SettingError;
 pub use checkpoint::{Best, Checkpoint, CheckpointError};
 pub use folder::{FolderError, RunFolder};
-pub use optimizer::{Optimizer, OptimizerSettings};
+pub use optimizer::OptimizerSettings;
 pub use prepare::{PrepareError, Prepared, initial, read_text};
 pub use run::{Observer, Outcome, Purse, RunError, RunPlan, StepMethod, run};
 pub use session::{Ended, Finished, Session, SessionError};
+pub use tables::{Reading, Tables, Upkeep};
 pub use task::{Losses, Rows, Task};
 pub use words::WordTask;

@@ -4,11 +4,12 @@ use crate::average::Average;
 use crate::checkpoint::{Best, Checkpoint, CheckpointError};
 use crate::folder::{FolderError, RunFolder};
 use crate::metrics::{Metrics, Point};
-use crate::optimizer::{Optimizer, OptimizerSettings};
+use crate::optimizer::OptimizerSettings;
 use crate::step::{plain_step, private_step};
+use crate::tables::{Tables, Upkeep};
 use crate::task::{Losses, Task};
 use organza_ledger::{Account, Budget, BudgetError, Charge, Charged, Ledger};
-use organza_mechanism::{Plan, PoissonSampler, RandomSource};
+use organza_mechanism::{Plan, PoissonSampler, RandomSource, Shape, ShapeError};
 use std::ops::Range;
 use std::time::Instant;
 use thiserror::Error;
@@ -114,6 +115,12 @@ pub enum RunError {
     /// A step was not charged; it was not made.
     #[error("step {0} is not covered by a charge on the ledger")]
     NotPaid(u64),
+    /// The model has a shape that no tables have.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    /// The first parameters are of another model.
+    #[error("the first parameters do not fit the tables of the model")]
+    Initial,
     /// A private run has nothing to pay with.
     #[error("private steps need a ledger and a budget")]
     NoPurse,
@@ -139,30 +146,29 @@ pub fn run<T: Task + ?Sized>(
     mut purse: Option<Purse<'_>>,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, RunError> {
-    let saved = folder.read(&folder.private(CHECKPOINT))?;
-    let mut state = match saved {
-        Some(bytes) => Checkpoint::decode(&bytes, plan.optimizer, initial.len())?,
-        None => Checkpoint {
-            steps: 0,
-            optimizer: Optimizer::new(plan.optimizer, initial.len()),
-            average: Average::new(if plan.average { initial.len() } else { 0 }),
-            parameters: initial,
-            best: None,
-        },
-    };
-    // The last point is of the result, and is written when there is one.
-    let mut metrics = Metrics::open(folder, state.steps.min(plan.steps.saturating_sub(1)))?;
-    if metrics.is_empty() {
-        metrics.add(0, task.evaluate(&state.parameters), observer)?;
-    }
     let sampler = match &plan.method {
         StepMethod::Private(private) => Some(private.sampler(TRAINING, task.units(), source)),
         StepMethod::NotPrivate { .. } => None,
     };
+    let tables = tables(task, plan, sampler.as_ref(), initial)?;
+    let mut state = match folder.open_file(&folder.private(CHECKPOINT))? {
+        Some((mut file, length)) => Checkpoint::read(&mut file, length, tables)?,
+        None => Checkpoint {
+            average: Average::new(if plan.average { tables.coordinates() } else { 0 }),
+            tables,
+            best: None,
+        },
+    };
+    // The last point is of the result, and is written when there is one.
+    let mut metrics =
+        Metrics::open(folder, state.tables.steps().min(plan.steps.saturating_sub(1)))?;
+    if metrics.is_empty() {
+        metrics.add(0, evaluate(task, &mut state.tables), observer)?;
+    }
     let mut seconds = 0.0;
-    while state.steps < plan.steps {
-        let start = state.steps / plan.checkpoint_every * plan.checkpoint_every;
-        let block = state.steps..plan.steps.min(start + plan.checkpoint_every);
+    while state.tables.steps() < plan.steps {
+        let start = state.tables.steps() / plan.checkpoint_every * plan.checkpoint_every;
+        let block = state.tables.steps()..plan.steps.min(start + plan.checkpoint_every);
         let paid = pay(plan, &block, sampler.as_ref(), purse.as_mut())?;
         if let Some(spent) = paid.as_ref().and_then(Charged::spent) {
             observer.charged(spent);
@@ -172,23 +178,25 @@ pub fn run<T: Task + ?Sized>(
             let paid = sampler.as_ref().zip(paid.as_ref());
             make_step(task, plan, source, step, &mut state, paid)?;
             seconds += begun.elapsed().as_secs_f64();
-            observer.step(state.steps, plan.steps);
-            if state.steps.is_multiple_of(plan.evaluate_every) && state.steps < plan.steps {
-                let losses = task.evaluate(&state.parameters);
-                metrics.add(state.steps, losses, observer)?;
+            let done = step + 1;
+            observer.step(done, plan.steps);
+            if done.is_multiple_of(plan.evaluate_every) && done < plan.steps {
+                let losses = evaluate(task, &mut state.tables);
+                metrics.add(done, losses, observer)?;
                 keep_best(plan, &mut state, losses);
             }
             if observer.interrupted() {
                 break;
             }
         }
-        folder.write(&folder.private(CHECKPOINT), &state.encode()?)?;
-        if observer.interrupted() && state.steps < plan.steps {
-            return Ok(Outcome::Interrupted { steps: state.steps });
+        folder.write_with(&folder.private(CHECKPOINT), |file| state.write(file))?;
+        let steps = state.tables.steps();
+        if observer.interrupted() && steps < plan.steps {
+            return Ok(Outcome::Interrupted { steps });
         }
     }
-    let averaged = if plan.average { state.average.mean() } else { None };
-    let mut parameters = averaged.unwrap_or(state.parameters);
+    let averaged = if plan.average { state.average.into_mean() } else { None };
+    let mut parameters = averaged.unwrap_or_else(|| state.tables.into_parameters());
     let mut losses = task.evaluate(&parameters);
     if let Some(best) = state.best.filter(|best| best.loss < losses.validation) {
         parameters = best.parameters;
@@ -198,13 +206,46 @@ pub fn run<T: Task + ?Sized>(
     Ok(Outcome::Done { parameters, seconds })
 }
 
+/// Fresh tables, kept in the way that the plan makes cheapest.
+pub(crate) fn tables<T: Task + ?Sized>(
+    task: &T,
+    plan: &RunPlan,
+    sampler: Option<&PoissonSampler>,
+    initial: Vec<f32>,
+) -> Result<Tables, RunError> {
+    let shape = Shape::tables(&task.tables())?;
+    let upkeep = match (&plan.method, sampler) {
+        (StepMethod::Private(private), Some(sampler)) => {
+            Upkeep::of_private(private, sampler, plan.optimizer, plan.average, plan.steps)
+        }
+        (StepMethod::NotPrivate { expected_batch, .. }, _) => {
+            Upkeep::of_plain(&shape, *expected_batch, plan.optimizer, plan.steps)
+        }
+        (StepMethod::Private(_), None) => Upkeep::EveryStep,
+    };
+    Tables::new(shape, plan.optimizer, upkeep, initial).ok_or(RunError::Initial)
+}
+
+/// The losses of the parameters as they are now. *Not private.* It is asked for at scheduled steps only.
+fn evaluate<T: Task + ?Sized>(task: &T, tables: &mut Tables) -> Losses {
+    let mut parameters = tables.read();
+    parameters.all();
+    task.evaluate(&parameters)
+}
+
 /// Remembers the parameters if they do best on validation data so far: early stopping, for runs without
 /// privacy. With privacy the choice among parameters would be a release without a charge.
 fn keep_best(plan: &RunPlan, state: &mut Checkpoint, losses: Losses) {
     let better = state.best.as_ref().is_none_or(|best| losses.validation < best.loss);
     if better && matches!(plan.method, StepMethod::NotPrivate { .. }) && !losses.validation.is_nan()
     {
-        state.best = Some(Best { loss: losses.validation, parameters: state.parameters.clone() });
+        let mut parameters = state.tables.read();
+        parameters.all();
+        // Into the memory of the best so far, if there is one.
+        let mut kept = state.best.take().map_or_else(Vec::new, |best| best.parameters);
+        kept.clear();
+        kept.extend_from_slice(&parameters);
+        state.best = Some(Best { loss: losses.validation, parameters: kept });
     }
 }
 
@@ -231,22 +272,23 @@ fn make_step<T: Task + ?Sized>(
     state: &mut Checkpoint,
     paid: Option<(&PoissonSampler, &Charged)>,
 ) -> Result<(), RunError> {
-    let Checkpoint { parameters, optimizer, .. } = state;
+    let tables = &mut state.tables;
     match (&plan.method, paid) {
         (StepMethod::Private(_), Some((sampler, paid))) => {
             if !covers(paid, sampler, step) {
                 return Err(RunError::NotPaid(step));
             }
-            private_step(task, sampler, source, step, parameters, optimizer);
+            private_step(task, sampler, source, step, tables);
         }
         (StepMethod::Private(_), None) => return Err(RunError::NotPaid(step)),
         (StepMethod::NotPrivate { rate, expected_batch }, _) => {
-            plain_step(task, source, step, *rate, *expected_batch, parameters, optimizer);
+            plain_step(task, source, step, *rate, *expected_batch, tables);
         }
     }
-    state.steps = step + 1;
-    if plan.average && Average::wants(state.steps, plan.steps) {
-        state.average.add(&state.parameters);
+    if plan.average && Average::wants(tables.steps(), plan.steps) {
+        let mut parameters = tables.read();
+        parameters.all();
+        state.average.add(&parameters);
     }
     Ok(())
 }

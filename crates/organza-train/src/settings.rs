@@ -86,6 +86,13 @@ pub enum VocabularyOrigin {
     },
 }
 
+impl VocabularyOrigin {
+    /// A private vocabulary with the usual bound on a unit.
+    pub fn private() -> Self {
+        Self::Private { words_per_unit: 64 }
+    }
+}
+
 /// How training, validation and test data are parted.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -269,6 +276,28 @@ impl Settings {
         if self.model.cbow { Objective::ContinuousBag } else { Objective::SkipGram }
     }
 
+    /// The method for whom nothing else was said: `counts`, which learns most at a small epsilon, unless the
+    /// model is one that counts cannot teach.
+    pub fn default_method(&self) -> Method {
+        let taught = !self.model.tied && !self.model.cbow;
+        if self.method == Method::Counts && !taught { Method::Dpsgd } else { self.method }
+    }
+
+    /// The same with `method`, and with what suits that method where methods differ: counts teach as many
+    /// dimensions as rise above the noise, and need word counts; steps pay with noise for each dimension.
+    pub fn suited_to(mut self, method: Method) -> Self {
+        self.method = method;
+        if method == Method::Counts {
+            self.model.dimensions = 100;
+        }
+        self.counts.word_share = match (method, self.privacy.unit) {
+            (Method::Counts, Unit::Pair) => 0.15,
+            (Method::Counts, _) => 0.1,
+            _ => 0.0,
+        };
+        self
+    }
+
     /// What `organza train` does when nothing is said: the built-in corpus at epsilon 3.
     pub fn standard() -> Self {
         Self {
@@ -278,7 +307,7 @@ impl Settings {
                 ascii: false,
                 keep_case: false,
                 drop_stop_words: false,
-                vocabulary: VocabularyOrigin::Private { words_per_unit: 64 },
+                vocabulary: VocabularyOrigin::private(),
                 vocabulary_size: None,
                 minimum_count: None,
                 split: SplitSettings::Units { validation: 0.05, test: 0.05 },
@@ -291,7 +320,7 @@ impl Settings {
                 negatives: 8,
                 initial_deviation: None,
             },
-            method: Method::Dpsgd,
+            method: Method::Counts,
             selection: SelectionChoice {
                 rule: SelectionRule::Exponential,
                 by_row: false,
@@ -313,7 +342,7 @@ impl Settings {
             },
             counts: CountsSettings {
                 vocabulary_share: 0.1,
-                word_share: 0.0,
+                word_share: 0.1,
                 fine_tuning_share: 0.0,
                 pair_clip: 20.0,
                 word_clip: 20.0,
@@ -353,6 +382,7 @@ impl Settings {
             negatives: 8,
             initial_deviation: Some(1.0),
         };
+        settings = settings.suited_to(Method::Dpsgd);
         settings.selection.epsilon = Some(0.283_79);
         settings.privacy = PrivacySettings {
             unit: Unit::Pair,
@@ -383,6 +413,7 @@ impl Settings {
     /// so fits the noise of the rare ones.
     pub fn brown_1k() -> Self {
         let mut settings = Self::paper();
+        settings.method = Method::Counts;
         settings.data.split = SplitSettings::WholeTexts;
         settings.model = ModelSettings {
             tied: false,

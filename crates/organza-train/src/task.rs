@@ -25,6 +25,13 @@ pub trait Task: Sync {
         rows: &mut dyn Rows,
     );
 
+    /// Calls `visit` with every row that [`Task::gradient`] of `unit` reads or writes when it is given the
+    /// same randomness, in any order and perhaps more than once; false if the task cannot tell, as any task
+    /// may, and then everything counts as read. *Not private.*
+    fn reads(&self, _unit: u64, _random: &mut PrivateRandom, _visit: &mut dyn FnMut(u32)) -> bool {
+        false
+    }
+
     /// The losses to watch. *Not private*: they come from the data without noise.
     fn evaluate(&self, parameters: &[f32]) -> Losses;
 }

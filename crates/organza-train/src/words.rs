@@ -4,7 +4,7 @@ use crate::task::{Losses, Rows, Task};
 use organza_data::split::Split;
 use organza_data::{FrequencyError, Negatives, Objective, Samples, Units, frequency_loss};
 use organza_mechanism::random::PrivateRandom;
-use organza_mechanism::sample::uniform_subset;
+use organza_mechanism::sample::Subset;
 use organza_model::{ExpectedLoss, Held, ModelError, RowSink, Sample, Scratch, WordVectors};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -34,6 +34,7 @@ type HeldOut = Vec<(Vec<u32>, u32, f64)>;
 struct Memory {
     inputs: Vec<u32>,
     negatives: Vec<u32>,
+    chosen: Subset,
     scratch: Scratch,
 }
 
@@ -96,6 +97,36 @@ impl WordTask {
         frequency_loss(&train, &test, self.negative_count, &self.negatives)
     }
 
+    /// Calls `visit` with each sample of a unit that its gradient is of, its negatives, and its weight in
+    /// the mean.
+    fn each_sample(
+        &self,
+        unit: u64,
+        random: &mut PrivateRandom,
+        mut visit: impl FnMut(Sample<'_>, f32, &mut Scratch),
+    ) {
+        let count = self.split.train.samples_in(unit);
+        MEMORY.with_borrow_mut(|Memory { inputs, negatives, chosen, scratch }| {
+            let all = count <= self.per_unit;
+            let number = count.min(self.per_unit);
+            if !all {
+                chosen.draw(count, number, random);
+            }
+            let weight = 1.0 / number as f32;
+            negatives.resize(self.negative_count as usize, 0);
+            for place in 0..number {
+                let index = if all { place } else { chosen.numbers()[place as usize] };
+                let Some(sample) = self.split.train.sample(&self.samples, unit, index) else {
+                    continue;
+                };
+                inputs.clear();
+                inputs.extend(sample.inputs());
+                self.negatives.fill(negatives, random);
+                visit(Sample { inputs, positive: sample.output, negatives }, weight, scratch);
+            }
+        });
+    }
+
     fn mean_loss(&self, parameters: &[f32], held: &HeldOut) -> Result<f64, ModelError> {
         let weights = self.negative_weights();
         let held: Vec<Held<'_>> = held
@@ -122,27 +153,15 @@ impl Task for WordTask {
         random: &mut PrivateRandom,
         rows: &mut dyn Rows,
     ) {
-        let count = self.split.train.samples_in(unit);
-        let all = count <= self.per_unit;
-        let chosen = if all { Vec::new() } else { uniform_subset(count, self.per_unit, random) };
-        let number = if all { count } else { self.per_unit };
-        let weight = 1.0 / number as f32;
-        MEMORY.with_borrow_mut(|Memory { inputs, negatives, scratch }| {
-            negatives.resize(self.negative_count as usize, 0);
-            for place in 0..number {
-                let index = if all { place } else { chosen[place as usize] };
-                let Some(sample) = self.split.train.sample(&self.samples, unit, index) else {
-                    continue;
-                };
-                inputs.clear();
-                inputs.extend(sample.inputs());
-                self.negatives.fill(negatives, random);
-                let sample = Sample { inputs, positive: sample.output, negatives };
-                let result =
-                    self.model.gradient(parameters, sample, weight, scratch, &mut Sink(rows));
-                debug_assert!(result.is_ok(), "the samples are of the model's vocabulary");
-            }
+        self.each_sample(unit, random, |sample, weight, scratch| {
+            let result = self.model.gradient(parameters, sample, weight, scratch, &mut Sink(rows));
+            debug_assert!(result.is_ok(), "the samples are of the model's vocabulary");
         });
+    }
+
+    fn reads(&self, unit: u64, random: &mut PrivateRandom, visit: &mut dyn FnMut(u32)) -> bool {
+        self.each_sample(unit, random, |sample, _, _| self.model.rows_of(sample, &mut *visit));
+        true
     }
 
     fn evaluate(&self, parameters: &[f32]) -> Losses {

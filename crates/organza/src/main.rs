@@ -8,8 +8,11 @@ mod curves;
 mod document;
 mod group;
 mod input;
+mod memory;
 mod neighbours;
 mod output;
+mod progress;
+mod suite;
 mod training;
 mod usage;
 

@@ -114,6 +114,10 @@ impl Plan {
         &self.0.grid
     }
 
+    pub(crate) fn selects_everything(&self) -> bool {
+        self.0.settings.selection == SelectionSettings::Everything
+    }
+
     pub(crate) fn selector(&self) -> &dyn Selector {
         self.0.selector.as_ref()
     }

@@ -10,8 +10,10 @@ use crate::random::PrivateRandom;
 use pulp::{Arch, Simd, WithSimd};
 use std::f64::consts::{FRAC_PI_2, LN_2};
 
-/// How many pairs are made at a time.
-const PAIRS: usize = 128;
+/// How many normals are made at a time.
+pub(crate) const CHUNK: usize = 256;
+/// Pairs come in vectors of this size, whatever the processor has.
+const LANES: usize = 8;
 /// 2^-64.
 const ULP_OF_WORD: f64 = 1.0 / 18_446_744_073_709_551_616.0;
 /// The bits of sqrt(1/2), from which mantissas are counted.
@@ -39,19 +41,43 @@ pub fn normal(random: &mut PrivateRandom) -> f64 {
 
 fn in_blocks<T>(values: &mut [T], random: &mut PrivateRandom, store: impl Fn(&[f64], &mut [T])) {
     let arch = Arch::new();
-    let mut words = [0; 2 * PAIRS];
-    let mut normals = [0.0; 2 * PAIRS];
-    for values in values.chunks_mut(2 * PAIRS) {
-        random.fill(&mut words);
-        arch.dispatch(Block { words: &words, normals: &mut normals });
+    let mut words = [0; CHUNK];
+    let mut normals = [0.0; CHUNK];
+    for values in values.chunks_mut(CHUNK) {
+        let size = size_of_block(values.len());
+        random.fill(&mut words[..size]);
+        arch.dispatch(Block { words: &words[..size], normals: &mut normals[..size] });
         store(&normals[..values.len()], values);
+    }
+}
+
+/// The number of words, and of normals, that are made where `count` are needed: whole vectors of pairs.
+#[inline(always)]
+pub(crate) fn size_of_block(count: usize) -> usize {
+    count.next_multiple_of(2 * LANES)
+}
+
+/// Makes as many normals as there are words. To be inlined where the instruction set is known: the first
+/// half of the words are radii, the others angles.
+#[inline(always)]
+pub(crate) fn normals_of(words: &[u64], normals: &mut [f64]) {
+    let (radii, angles) = words.split_at(words.len() / 2);
+    let (sines, cosines) = normals.split_at_mut(words.len() / 2);
+    let radii = radii.as_chunks::<LANES>().0;
+    let angles = angles.as_chunks::<LANES>().0;
+    let sines = sines.as_chunks_mut::<LANES>().0;
+    let cosines = cosines.as_chunks_mut::<LANES>().0;
+    for (((radii, angles), sines), cosines) in radii.iter().zip(angles).zip(sines).zip(cosines) {
+        for lane in 0..LANES {
+            (sines[lane], cosines[lane]) = pair(radii[lane], angles[lane]);
+        }
     }
 }
 
 /// A block of pairs, compiled once for each kind of processor.
 struct Block<'a> {
-    words: &'a [u64; 2 * PAIRS],
-    normals: &'a mut [f64; 2 * PAIRS],
+    words: &'a [u64],
+    normals: &'a mut [f64],
 }
 
 impl WithSimd for Block<'_> {
@@ -59,11 +85,7 @@ impl WithSimd for Block<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let (radii, angles) = self.words.split_at(PAIRS);
-        let (sines, cosines) = self.normals.split_at_mut(PAIRS);
-        for index in 0..PAIRS {
-            (sines[index], cosines[index]) = pair(radii[index], angles[index]);
-        }
+        normals_of(self.words, self.normals);
     }
 }
 

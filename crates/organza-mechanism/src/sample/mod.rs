@@ -20,6 +20,7 @@ pub use binomial::binomial;
 #[cfg(test)]
 pub(crate) use discrete_laplace::DiscreteLaplace;
 pub use exponential::{exponential, probability_of_exponential_above};
+pub(crate) use gaussian::{CHUNK, normals_of, size_of_block};
 pub use gaussian::{fill_normal, fill_normal_f32, normal};
 pub use geometric::{Hazard, geometric};
 pub use gumbel::gumbel;
@@ -29,5 +30,5 @@ pub use laplace::{laplace, laplace_above};
 pub(crate) use quantile::normal_quantile;
 #[cfg(test)]
 pub(crate) use rounded_gaussian::RoundedGaussian;
-pub use subset::{Skips, poisson_subset, uniform_subset};
+pub use subset::{Skips, Subset, poisson_subset, uniform_subset};
 pub use uniform::{below, coin, unit};

@@ -1,12 +1,11 @@
 //! The exponential mechanism, drawn without replacement (the paper's Algorithm 4).
 
-use super::{Selection, Selector, most_of};
+use super::{Selector, Workspace, most_of};
 use crate::random::PrivateRandom;
-use crate::sample::{below, exponential, uniform_subset, unit};
+use crate::sample::{below, exponential, unit};
 use crate::scores::{By, Scores, untouched};
 use crate::sum::ClippedSum;
 use organza_ledger::Event;
-use std::collections::BTreeSet;
 
 /// What one Gumbel costs, in proposals of the rejection method (measured).
 const GUMBEL_COST: f64 = 1.0;
@@ -32,10 +31,19 @@ pub(crate) struct Exponential {
 }
 
 impl Selector for Exponential {
-    fn select(&self, sum: &ClippedSum, random: &mut PrivateRandom) -> Selection {
+    fn by(&self) -> Option<By> {
+        Some(self.by)
+    }
+
+    fn select(
+        &self,
+        sum: &ClippedSum,
+        random: &mut PrivateRandom,
+        workspace: &mut Workspace,
+        selected: &mut Vec<u64>,
+    ) {
         let scores = Scores::new(sum, self.by, self.cap);
-        let indices = draw(&scores, self.draws, self.weight, self.cap, random);
-        Selection::Some { by: self.by, indices }
+        draw(&scores, self.draws, self.weight, self.cap, random, workspace, selected);
     }
 
     fn event(&self, noise: Event) -> Event {
@@ -51,24 +59,28 @@ impl Selector for Exponential {
     }
 }
 
-/// `draws` candidates without replacement, each proportional to exp(weight x score); ascending.
+/// Puts `draws` candidates without replacement into `selected`, each proportional to exp(weight x score);
+/// ascending.
 pub(crate) fn draw(
     scores: &Scores<'_>,
     draws: u64,
     weight: f64,
     cap: f64,
     random: &mut PrivateRandom,
-) -> Vec<u64> {
+    workspace: &mut Workspace,
+    selected: &mut Vec<u64>,
+) {
     let candidates = scores.candidates();
     let draws = draws.min(candidates);
     // Draw i is accepted with probability at least e^(-weight cap) (candidates - i) / candidates.
     let share_left = (candidates - draws) as f64 / candidates as f64;
     let proposals = draws as f64 * libm::exp(weight * cap) / share_left;
     if proposals <= GUMBEL_COST * (scores.touched_count() + draws) as f64 {
-        by_rejection(scores, draws, weight, cap, random)
+        by_rejection(scores, draws, weight, cap, random, workspace, selected);
     } else {
-        by_gumbel(scores, draws, weight, random)
+        by_gumbel(scores, draws, weight, random, workspace, selected);
     }
+    selected.sort_unstable();
 }
 
 /// Proposes uniformly and accepts with probability exp(weight (score - cap)), passing over what was
@@ -79,19 +91,24 @@ fn by_rejection(
     weight: f64,
     cap: f64,
     random: &mut PrivateRandom,
-) -> Vec<u64> {
+    workspace: &mut Workspace,
+    selected: &mut Vec<u64>,
+) {
     // Most proposals score zero: their exponential is taken once.
     let lowest = libm::exp(-weight * cap);
-    let mut drawn = BTreeSet::new();
-    while (drawn.len() as u64) < draws {
+    let drawn = &mut workspace.drawn;
+    drawn.clear();
+    while (drawn.numbers().len() as u64) < draws {
         let candidate = below(scores.candidates(), random);
         let chance = unit(random);
-        let score = scores.score(candidate);
-        if chance < lowest || (score > 0.0 && chance < libm::exp(weight * (score - cap))) {
+        if chance < lowest || {
+            let score = scores.score(candidate);
+            score > 0.0 && chance < libm::exp(weight * (score - cap))
+        } {
             drawn.insert(candidate);
         }
     }
-    drawn.into_iter().collect()
+    selected.extend_from_slice(drawn.numbers());
 }
 
 /// Gives each candidate an exponential clock of rate exp(weight x score) and takes the first to ring:
@@ -99,12 +116,22 @@ fn by_rejection(
 ///
 /// The clocks of untouched candidates all have rate 1: their i-th ring comes an exponential over
 /// (number left) after the one before, and which of them rings is uniform.
-fn by_gumbel(scores: &Scores<'_>, draws: u64, weight: f64, random: &mut PrivateRandom) -> Vec<u64> {
-    let mut rings: Vec<(f64, u64)> = scores
-        .touched()
-        .into_iter()
-        .map(|(candidate, score)| (libm::log(exponential(random)) - weight * score, candidate))
-        .collect();
+fn by_gumbel(
+    scores: &Scores<'_>,
+    draws: u64,
+    weight: f64,
+    random: &mut PrivateRandom,
+    workspace: &mut Workspace,
+    selected: &mut Vec<u64>,
+) {
+    let Workspace { rows, touched, runs, noisy: rings, drawn, .. } = workspace;
+    scores.touched(rows, touched);
+    rings.clear();
+    rings.extend(
+        touched.iter().map(|(candidate, score)| {
+            (libm::log(exponential(random)) - weight * score, *candidate)
+        }),
+    );
     let kept = rings.len().min(draws as usize);
     if kept > 0 && kept < rings.len() {
         rings.select_nth_unstable_by(kept - 1, |one, other| one.0.total_cmp(&other.0));
@@ -112,32 +139,28 @@ fn by_gumbel(scores: &Scores<'_>, draws: u64, weight: f64, random: &mut PrivateR
     rings.truncate(kept);
     rings.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
 
-    let mut rings = rings.into_iter().peekable();
-    let mut left = scores.candidates() - scores.touched_count();
+    let mut rings = rings.iter().peekable();
+    let pool = scores.candidates() - scores.touched_count();
     let mut clock = 0.0;
     let mut untouched_rings = 0;
-    let mut indices = Vec::with_capacity(draws as usize);
-    let mut next_untouched = next_ring(&mut clock, left, random);
-    while indices.len() as u64 + untouched_rings < draws {
+    let mut next_untouched = next_ring(&mut clock, pool, random);
+    while selected.len() as u64 + untouched_rings < draws {
         match rings.peek() {
             Some((ring, candidate)) if *ring <= next_untouched => {
-                indices.push(*candidate);
+                selected.push(*candidate);
                 rings.next();
             }
             _ => {
                 untouched_rings += 1;
-                left -= 1;
-                next_untouched = next_ring(&mut clock, left, random);
+                next_untouched = next_ring(&mut clock, pool - untouched_rings, random);
             }
         }
     }
     if untouched_rings > 0 {
-        let pool = scores.candidates() - scores.touched_count();
-        let ranks = uniform_subset(pool, untouched_rings, random);
-        indices.extend(untouched(&scores.runs(), &ranks));
+        drawn.draw(pool, untouched_rings, random);
+        scores.runs(rows, runs);
+        untouched(runs, drawn.numbers(), selected);
     }
-    indices.sort_unstable();
-    indices
 }
 
 /// The logarithm of the time of the next ring among `left` clocks of rate 1; never, if none is left.

@@ -1,6 +1,6 @@
 //! The limited-domain top-k of Durfee and Rogers: rows that many units touch.
 
-use super::{Selection, Selector, most_of};
+use super::{Selector, Workspace, most_of};
 use crate::random::PrivateRandom;
 use crate::sample::gumbel;
 use crate::scores::By;
@@ -39,10 +39,21 @@ pub(crate) struct LimitedDomain {
 }
 
 impl Selector for LimitedDomain {
-    fn select(&self, sum: &ClippedSum, random: &mut PrivateRandom) -> Selection {
-        let mut counts = sum.counted_rows();
+    fn by(&self) -> Option<By> {
+        Some(By::Row)
+    }
+
+    fn select(
+        &self,
+        sum: &ClippedSum,
+        random: &mut PrivateRandom,
+        workspace: &mut Workspace,
+        selected: &mut Vec<u64>,
+    ) {
+        let Workspace { counts, noisy, .. } = workspace;
+        sum.counted_rows(counts);
         // Ties go to the lower row: a rule that does not look at the data.
-        counts.sort_by_key(|(row, count)| (std::cmp::Reverse(*count), *row));
+        counts.sort_unstable_by_key(|(row, count)| (std::cmp::Reverse(*count), *row));
         let beyond = counts.get(self.domain as usize).map_or(0, |(_, count)| *count);
         counts.truncate(self.domain as usize);
         counts.sort_unstable();
@@ -51,16 +62,16 @@ impl Selector for LimitedDomain {
         let odds = strangers as f64 * self.draws as f64 / self.delta;
         let offset = 1.0 + libm::log(odds) / self.epsilon;
         let bar = self.epsilon * (beyond as f64 + offset) + gumbel(random);
-        let mut noisy: Vec<(f64, u64)> = counts
-            .into_iter()
-            .map(|(row, count)| (self.epsilon * count as f64 + gumbel(random), u64::from(row)))
-            .filter(|(score, _)| *score > bar)
-            .collect();
+        noisy.clear();
+        for (row, count) in counts {
+            let score = self.epsilon * *count as f64 + gumbel(random);
+            if score > bar {
+                noisy.push((score, u64::from(*row)));
+            }
+        }
         noisy.sort_unstable_by(|one, other| other.0.total_cmp(&one.0));
-        let mut indices: Vec<u64> =
-            noisy.into_iter().take(self.draws as usize).map(|(_, row)| row).collect();
-        indices.sort_unstable();
-        Selection::Some { by: By::Row, indices }
+        selected.extend(noisy.iter().take(self.draws as usize).map(|(_, row)| *row));
+        selected.sort_unstable();
     }
 
     fn event(&self, noise: Event) -> Event {

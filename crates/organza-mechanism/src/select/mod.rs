@@ -16,7 +16,8 @@ pub(crate) use sparse_vector::SparseVector;
 pub(crate) use uniform::Uniform;
 
 use crate::random::PrivateRandom;
-use crate::scores::By;
+use crate::sample::Subset;
+use crate::scores::{By, Run};
 use crate::sum::ClippedSum;
 use organza_ledger::Event;
 use std::fmt::Debug;
@@ -37,8 +38,18 @@ pub enum Selection {
 
 /// A private selection rule with all its settings, made by a plan.
 pub(crate) trait Selector: Debug + Send + Sync {
-    /// Selects by a mechanism whose privacy loss [`Selector::event`] states.
-    fn select(&self, sum: &ClippedSum, random: &mut PrivateRandom) -> Selection;
+    /// What it chooses among; `None` if it takes everything.
+    fn by(&self) -> Option<By>;
+
+    /// Puts what is selected into `selected`, which is empty, in ascending order: by a mechanism whose
+    /// privacy loss [`Selector::event`] states.
+    fn select(
+        &self,
+        sum: &ClippedSum,
+        random: &mut PrivateRandom,
+        workspace: &mut Workspace,
+        selected: &mut Vec<u64>,
+    );
 
     /// The event of selecting once and then adding `noise` to what was selected, before sampling.
     fn event(&self, noise: Event) -> Event;
@@ -63,14 +74,35 @@ pub(crate) trait Selector: Debug + Send + Sync {
     }
 }
 
+/// Memory of selectors, used again from step to step; each empties what it uses.
+#[derive(Debug, Default)]
+pub(crate) struct Workspace {
+    rows: Vec<u32>,
+    touched: Vec<(u64, f64)>,
+    runs: Vec<Run>,
+    /// Candidates with noisy scores.
+    noisy: Vec<(f64, u64)>,
+    counts: Vec<(u32, u64)>,
+    drawn: Subset,
+}
+
+impl Workspace {
+    /// Memory for a list of rows.
+    pub(crate) fn rows(&mut self) -> &mut Vec<u32> {
+        &mut self.rows
+    }
+}
+
 /// No selection: dense noise, as in DP-SGD.
 #[derive(Debug)]
 pub(crate) struct Everything;
 
 impl Selector for Everything {
-    fn select(&self, _: &ClippedSum, _: &mut PrivateRandom) -> Selection {
-        Selection::All
+    fn by(&self) -> Option<By> {
+        None
     }
+
+    fn select(&self, _: &ClippedSum, _: &mut PrivateRandom, _: &mut Workspace, _: &mut Vec<u64>) {}
 
     fn event(&self, noise: Event) -> Event {
         noise

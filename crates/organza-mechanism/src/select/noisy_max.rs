@@ -1,13 +1,12 @@
 //! Report noisy max: the candidate whose noisy score is largest.
 
 use super::exponential::draw;
-use super::{Selection, Selector, most_of};
+use super::{Selector, Workspace, most_of};
 use crate::random::PrivateRandom;
-use crate::sample::{exponential, laplace, uniform_subset};
+use crate::sample::{exponential, laplace};
 use crate::scores::{By, Scores, untouched};
 use crate::sum::ClippedSum;
 use organza_ledger::{Event, MaxNoise};
-use std::collections::BTreeSet;
 
 /// `draws` winners one after another, each the largest of the scores that are left with fresh noise.
 ///
@@ -31,13 +30,27 @@ pub(crate) struct NoisyMax {
 }
 
 impl Selector for NoisyMax {
-    fn select(&self, sum: &ClippedSum, random: &mut PrivateRandom) -> Selection {
+    fn by(&self) -> Option<By> {
+        Some(self.by)
+    }
+
+    fn select(
+        &self,
+        sum: &ClippedSum,
+        random: &mut PrivateRandom,
+        workspace: &mut Workspace,
+        selected: &mut Vec<u64>,
+    ) {
         let scores = Scores::new(sum, self.by, self.cap);
-        let indices = match self.noise {
-            MaxNoise::Gumbel => draw(&scores, self.draws, 1.0 / self.scale, self.cap, random),
-            MaxNoise::Laplace | MaxNoise::Exponential => self.peel(&scores, random),
-        };
-        Selection::Some { by: self.by, indices }
+        match self.noise {
+            MaxNoise::Gumbel => {
+                let weight = 1.0 / self.scale;
+                draw(&scores, self.draws, weight, self.cap, random, workspace, selected);
+            }
+            MaxNoise::Laplace | MaxNoise::Exponential => {
+                self.peel(&scores, random, workspace, selected);
+            }
+        }
     }
 
     fn event(&self, noise: Event) -> Event {
@@ -50,30 +63,37 @@ impl Selector for NoisyMax {
 }
 
 impl NoisyMax {
-    fn peel(&self, scores: &Scores<'_>, random: &mut PrivateRandom) -> Vec<u64> {
-        let touched = scores.touched();
+    fn peel(
+        &self,
+        scores: &Scores<'_>,
+        random: &mut PrivateRandom,
+        workspace: &mut Workspace,
+        selected: &mut Vec<u64>,
+    ) {
+        let Workspace { rows, touched, runs, drawn, .. } = workspace;
+        scores.touched(rows, touched);
         let pool = scores.candidates() - touched.len() as u64;
-        let mut winners = BTreeSet::new();
         let mut untouched_winners = 0;
         for _ in 0..self.draws.min(scores.candidates()) {
             let left = pool - untouched_winners;
             let rival = self.scale * self.largest_noise(left, random);
             let mut best = (rival, None);
-            for &(candidate, score) in touched.iter().filter(|(it, _)| !winners.contains(it)) {
+            for (place, (_, score)) in touched.iter().enumerate() {
                 let noisy = score + self.scale * self.one_noise(random);
                 // With no rival left the first candidate leads, whatever its noise.
                 if noisy > best.0 || (left == 0 && best.1.is_none()) {
-                    best = (noisy, Some(candidate));
+                    best = (noisy, Some(place));
                 }
             }
             match best.1 {
-                Some(candidate) => drop(winners.insert(candidate)),
+                Some(place) => selected.push(touched.swap_remove(place).0),
                 None => untouched_winners += 1,
             }
         }
-        let ranks = uniform_subset(pool, untouched_winners, random);
-        winners.extend(untouched(&scores.runs(), &ranks));
-        winners.into_iter().collect()
+        drawn.draw(pool, untouched_winners, random);
+        scores.runs(rows, runs);
+        untouched(runs, drawn.numbers(), selected);
+        selected.sort_unstable();
     }
 
     fn one_noise(&self, random: &mut PrivateRandom) -> f64 {

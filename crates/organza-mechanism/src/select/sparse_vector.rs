@@ -1,6 +1,6 @@
 //! The sparse vector technique: the first few candidates that clear a noisy threshold.
 
-use super::{Selection, Selector, most_of};
+use super::{Selector, Workspace, most_of};
 use crate::random::PrivateRandom;
 use crate::sample::{Hazard, coin, exponential, laplace, laplace_above};
 use crate::scores::{By, Run, Scores};
@@ -35,8 +35,18 @@ pub(crate) struct SparseVector {
 }
 
 impl Selector for SparseVector {
-    fn select(&self, sum: &ClippedSum, random: &mut PrivateRandom) -> Selection {
-        Selection::Some { by: self.by, indices: above_threshold(self, sum, random) }
+    fn by(&self) -> Option<By> {
+        Some(self.by)
+    }
+
+    fn select(
+        &self,
+        sum: &ClippedSum,
+        random: &mut PrivateRandom,
+        workspace: &mut Workspace,
+        selected: &mut Vec<u64>,
+    ) {
+        above_threshold(self, sum, random, workspace, selected);
     }
 
     fn event(&self, noise: Event) -> Event {
@@ -71,23 +81,26 @@ impl Selector for SparseVector {
 /// that noise alone clears it, a touched one with at most the probability of the largest score. So
 /// hits are proposed by geometric skips at the larger probability and thinned to the true one; one
 /// exponential carries the skip across runs of different probability.
-fn above_threshold(rule: &SparseVector, sum: &ClippedSum, random: &mut PrivateRandom) -> Vec<u64> {
+fn above_threshold(
+    rule: &SparseVector,
+    sum: &ClippedSum,
+    random: &mut PrivateRandom,
+    workspace: &mut Workspace,
+    hits: &mut Vec<u64>,
+) {
     let scores = Scores::new(sum, rule.by, rule.cap);
-    let highest = if rule.cap.is_finite() {
-        rule.cap
-    } else {
-        scores.touched().iter().fold(0.0, |highest, (_, score)| score.max(highest))
-    };
-    let runs = if libm::exp(highest / rule.query_scale) <= PROPOSALS_A_HIT {
+    let highest = if rule.cap.is_finite() { rule.cap } else { scores.highest() };
+    let Workspace { rows, runs, .. } = workspace;
+    if libm::exp(highest / rule.query_scale) <= PROPOSALS_A_HIT {
         // Scores matter little beside the noise: take all candidates as if touched.
-        vec![Run { first: 0, length: scores.candidates(), touched: true }]
+        runs.clear();
+        runs.push(Run { first: 0, length: scores.candidates(), touched: true });
     } else {
-        scores.runs()
-    };
-    let mut hits = Vec::new();
+        scores.runs(rows, runs);
+    }
     let mut level = Level::draw(rule, highest, random);
     let mut patience = exponential(random);
-    for run in runs {
+    for &run in &*runs {
         let mut next = 0;
         while (hits.len() as u64) < rule.hits {
             let hazard = if run.touched { level.touched } else { level.untouched };
@@ -101,7 +114,6 @@ fn above_threshold(rule: &SparseVector, sum: &ClippedSum, random: &mut PrivateRa
             }
         }
     }
-    hits
 }
 
 /// A noisy threshold, and how easily it is cleared.

@@ -1,8 +1,7 @@
 //! A uniform mask: selection that does not look at the data.
 
-use super::{Selection, Selector, most_of};
+use super::{Selector, Workspace, most_of};
 use crate::random::PrivateRandom;
-use crate::sample::uniform_subset;
 use crate::scores::{By, Scores};
 use crate::sum::ClippedSum;
 use organza_ledger::Event;
@@ -21,9 +20,20 @@ pub(crate) struct Uniform {
 }
 
 impl Selector for Uniform {
-    fn select(&self, sum: &ClippedSum, random: &mut PrivateRandom) -> Selection {
+    fn by(&self) -> Option<By> {
+        Some(self.by)
+    }
+
+    fn select(
+        &self,
+        sum: &ClippedSum,
+        random: &mut PrivateRandom,
+        workspace: &mut Workspace,
+        selected: &mut Vec<u64>,
+    ) {
         let candidates = Scores::new(sum, self.by, f64::INFINITY).candidates();
-        Selection::Some { by: self.by, indices: uniform_subset(candidates, self.draws, random) }
+        workspace.drawn.draw(candidates, self.draws, random);
+        selected.extend_from_slice(workspace.drawn.numbers());
     }
 
     fn event(&self, noise: Event) -> Event {

@@ -3,7 +3,7 @@ use organza_mechanism::BatchSum;
 
 fn peek(sum: &BatchSum) -> f32 {
     sum.visit(|_, values| drop(values[0]));
-    sum.sum.value(0) as f32
+    sum.memory.sum.value(0) as f32
 }
 
 fn main() {}

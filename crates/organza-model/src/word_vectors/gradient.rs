@@ -102,6 +102,18 @@ impl WordVectors {
         Ok(Arch::new().dispatch(Gradient { loss, weight, sink }))
     }
 
+    /// Calls `visit` with every row that [`WordVectors::gradient`] of a sample reads and adds to, perhaps more
+    /// than once.
+    pub fn rows_of(&self, sample: Sample<'_>, mut visit: impl FnMut(u32)) {
+        sample.inputs.iter().for_each(|input| visit(*input));
+        for word in sample.negatives.iter().chain([&sample.positive]) {
+            visit(self.output_row(*word));
+            if let Some((row, _)) = self.bias_row(*word) {
+                visit(row);
+            }
+        }
+    }
+
     #[inline]
     fn check(&self, parameters: &[f32], sample: Sample<'_>) -> Result<(), ModelError> {
         self.check_parameters(parameters)?;

@@ -3,7 +3,9 @@
 mod account;
 mod analogy;
 mod audit;
+mod bench;
 mod calibrate;
+mod compare;
 mod completions;
 mod data;
 mod event;
@@ -27,7 +29,9 @@ pub(crate) enum Command {
     Data(data::Data),
     Account(account::Account),
     Calibrate(calibrate::Calibrate),
+    Compare(Box<compare::Compare>),
     Event(event::Event),
+    Bench(bench::Bench),
     Completions(completions::Completions),
 }
 
@@ -44,7 +48,9 @@ impl Command {
             Self::Data(command) => command.run(output),
             Self::Account(command) => command.run(output),
             Self::Calibrate(command) => command.run(output),
+            Self::Compare(command) => command.run(output),
             Self::Event(command) => command.run(output),
+            Self::Bench(command) => command.run(output),
             Self::Completions(command) => command.run(output),
         }
     }

@@ -2,14 +2,15 @@
 
 mod options;
 mod page;
-mod progress;
 mod summary;
 
+use crate::progress::{Progress, Stop, target};
 use crate::{arguments::Arguments, output::Output};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory};
+use indicatif::ProgressBar;
+pub(crate) use options::{Asked, OptimizerName, Options, method_parser, rule_parser};
 use organza_train::{Ended, RunFolder, Session, SessionError};
-use progress::Progress;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use summary::Summary;
@@ -43,7 +44,9 @@ A run that was stopped, by Ctrl-C or worse, goes on with `organza resume`.";
 #[command(long_about = PROMISE, after_help = EXAMPLES)]
 pub(crate) struct Train {
     #[command(flatten)]
-    options: options::Options,
+    asked: Asked,
+    #[command(flatten)]
+    options: Options,
     #[command(flatten)]
     running: Running,
     /// The folder of the run
@@ -66,8 +69,8 @@ pub(super) struct Running {
 
 impl Train {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
-        let settings = self.options.settings()?;
-        if let Some(problem) = self.options.contradiction(&settings) {
+        let settings = self.options.settings(&self.asked)?;
+        if let Some(problem) = self.options.contradiction(&self.asked, &settings) {
             wrong_usage(ErrorKind::ArgumentConflict, &problem);
         }
         if let Err(problem) = settings.check() {
@@ -103,7 +106,8 @@ impl Running {
         if let Some(threads) = self.threads {
             pool = pool.num_threads(threads.get());
         }
-        let mut progress = Progress::new(output.shows_progress())?;
+        let bar = ProgressBar::with_draw_target(None, target(output.shows_progress()));
+        let mut progress = Progress::new(bar, "", &Stop::listen()?);
         let outcome = pool.build()?.install(|| -> Result<_, SessionError> {
             let session = session()?;
             let settings = session.settings().clone();

@@ -5,8 +5,9 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use organza_ledger::{Neighbouring, Unit};
 use organza_train::OptimizerSettings;
-use organza_train::settings::{CanarySettings, Method, SelectionRule, Settings};
+use organza_train::settings::{CanarySettings, Method, SelectionRule, Settings, VocabularyOrigin};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// A name that a settings file would have for the same value.
@@ -17,14 +18,26 @@ fn named<T: DeserializeOwned + Clone + Send + Sync + 'static>(
         .try_map(|name| serde_json::from_value(serde_json::Value::String(name)))
 }
 
+/// The names of the methods of training.
+pub(crate) fn method_parser() -> impl TypedValueParser<Value = Method> {
+    named(&["counts", "dpsgd", "sparse", "none"])
+}
+
+/// The names of the rules of selection.
+pub(crate) fn rule_parser() -> impl TypedValueParser<Value = SelectionRule> {
+    named(&["exponential", "sparse-vector", "noisy-max", "limited-domain", "uniform"])
+}
+
 #[derive(Args, Debug)]
-pub(super) struct Options {
+pub(crate) struct Options {
     #[command(flatten)]
     start: Start,
     #[command(flatten)]
     privacy: Privacy,
     #[command(flatten)]
     method: MethodOptions,
+    #[command(flatten)]
+    counts: Counts,
     #[command(flatten)]
     words: Words,
     #[command(flatten)]
@@ -33,6 +46,21 @@ pub(super) struct Options {
     training: Training,
     #[command(flatten)]
     audit: Audit,
+}
+
+/// What a single run is asked to do; a comparison tries several.
+#[derive(Args, Debug, Default)]
+pub(crate) struct Asked {
+    /// The budget: noise is calibrated to spend it [default: 3]
+    #[arg(long, conflicts_with = "noise_multiplier", help_heading = "Privacy")]
+    epsilon: Option<f64>,
+    /// Deviation of the noise over sensitivity, instead of a budget
+    #[arg(long, value_name = "SIGMA", help_heading = "Privacy")]
+    noise_multiplier: Option<f64>,
+    /// Release counts once and train on them, take private steps with noise on everything or on what was
+    /// privately selected, or no privacy [default: counts, where the model allows it]
+    #[arg(long, value_parser = method_parser(), help_heading = "Method")]
+    method: Option<Method>,
 }
 
 /// Where settings start from.
@@ -62,15 +90,9 @@ enum Preset {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Privacy")]
 struct Privacy {
-    /// The budget: noise is calibrated to spend it [default: 3]
-    #[arg(long, conflicts_with = "noise_multiplier")]
-    epsilon: Option<f64>,
     /// The delta of the guarantee, never computed from the data [default: 1e-6]
     #[arg(long)]
     delta: Option<f64>,
-    /// Deviation of the noise over sensitivity, instead of a budget
-    #[arg(long, value_name = "SIGMA")]
-    noise_multiplier: Option<f64>,
     /// What is protected as one; users stand in the first column of a TSV [default: line]
     #[arg(long, value_parser = named::<Unit>(&["pair", "line", "user"]))]
     unit: Option<Unit>,
@@ -96,17 +118,8 @@ struct Privacy {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Method")]
 struct MethodOptions {
-    /// No privacy, noise on everything, or private selection first [default: dpsgd]
-    #[arg(long, value_parser = named::<Method>(&["none", "dpsgd", "sparse"]))]
-    method: Option<Method>,
     /// How `sparse` selects [default: exponential]
-    #[arg(
-        long,
-        value_name = "RULE",
-        value_parser = named::<SelectionRule>(
-            &["exponential", "sparse-vector", "noisy-max", "limited-domain", "uniform"]
-        )
-    )]
+    #[arg(long, value_name = "RULE", value_parser = rule_parser())]
     select: Option<SelectionRule>,
     /// What is selected [default: coordinate]
     #[arg(long, value_enum)]
@@ -131,6 +144,30 @@ struct MethodOptions {
     threshold: Option<f64>,
 }
 
+/// What is released before any step, and what part of the budget it gets.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Counts")]
+struct Counts {
+    /// The share of the budget that a private vocabulary gets [default: 0.1]
+    #[arg(long, value_name = "SHARE")]
+    vocabulary_share: Option<f64>,
+    /// The share that word counts get, which set the output bias [default: 0.15 for counts, else 0]
+    #[arg(long, value_name = "SHARE")]
+    word_share: Option<f64>,
+    /// The share that private steps get after `counts` [default: 0: no steps]
+    #[arg(long, value_name = "SHARE")]
+    fine_tuning_share: Option<f64>,
+    /// The L2 bound of a unit's table of pair counts (units line and user) [default: 20]
+    #[arg(long, value_name = "NORM")]
+    pair_clip: Option<f64>,
+    /// The L2 bound of a unit's word counts (units line and user) [default: 20]
+    #[arg(long, value_name = "NORM")]
+    word_clip: Option<f64>,
+    /// Release only cells of so many deviations of the noise [default: by the number of words]
+    #[arg(long, value_name = "DEVIATIONS")]
+    bar: Option<f64>,
+}
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum By {
     Coordinate,
@@ -141,9 +178,13 @@ enum By {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Words")]
 struct Words {
-    /// Count the words of the data and declare them public; it is printed on the certificate
+    /// Release the words with a charge, or count them without protection and declare them public, which
+    /// is printed on the certificate [default: private]
     #[arg(long, value_enum, value_name = "ORIGIN", conflicts_with = "vocabulary_file")]
     vocabulary: Option<Vocabulary>,
+    /// At most so many distinct words of a unit count for a private vocabulary [default: 64]
+    #[arg(long, value_name = "WORDS", conflicts_with = "vocabulary_file")]
+    words_per_unit: Option<u64>,
     /// A public list of words, one a line
     #[arg(long, value_name = "FILE", conflicts_with_all = ["vocabulary_size", "minimum_count"])]
     vocabulary_file: Option<PathBuf>,
@@ -166,6 +207,7 @@ struct Words {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Vocabulary {
+    Private,
     DeclaredPublic,
 }
 
@@ -251,31 +293,50 @@ struct Audit {
     tossed_canaries: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
-enum OptimizerName {
+/// An optimizer by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum OptimizerName {
     Adam,
     Sgd,
 }
 
+impl std::fmt::Display for OptimizerName {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Adam => "adam",
+            Self::Sgd => "sgd",
+        })
+    }
+}
+
 impl Options {
     /// The preset or settings file, changed by the flags.
-    pub(super) fn settings(&self) -> anyhow::Result<Settings> {
+    pub(crate) fn settings(&self, asked: &Asked) -> anyhow::Result<Settings> {
         let mut settings = self.start.settings()?;
         self.privacy.change(&mut settings);
+        self.model.change(&mut settings);
+        let method = asked.method.unwrap_or(settings.default_method());
+        if self.start.settings.is_none() {
+            settings = settings.suited_to(method);
+            self.model.change(&mut settings);
+        }
+        settings.method = method;
+        asked.change(&mut settings);
         self.method.change(&mut settings);
-        if self.privacy.epsilon.is_some() && self.method.selection_epsilon.is_none() {
+        if asked.epsilon.is_some() && self.method.selection_epsilon.is_none() {
             // A budget calibrates everything, selection too.
             settings.selection.epsilon = None;
         }
+        self.counts.change(&mut settings);
         self.words.change(&mut settings);
-        self.model.change(&mut settings);
         self.training.change(&mut settings);
         self.audit.change(&mut settings);
         Ok(settings)
     }
 
     /// A flag that the method makes meaningless, and what to do about it.
-    pub(super) fn contradiction(&self, settings: &Settings) -> Option<String> {
+    pub(super) fn contradiction(&self, asked: &Asked, settings: &Settings) -> Option<String> {
         let pick = |flags: &[(&'static str, bool)]| {
             flags.iter().find(|(_, given)| *given).map(|(flag, _)| *flag)
         };
@@ -292,15 +353,15 @@ impl Options {
             ("--threshold", threshold.is_some()),
         ]);
         let protects = pick(&[
-            ("--epsilon", self.privacy.epsilon.is_some()),
-            ("--noise-multiplier", self.privacy.noise_multiplier.is_some()),
+            ("--epsilon", asked.epsilon.is_some()),
+            ("--noise-multiplier", asked.noise_multiplier.is_some()),
         ]);
         let method = settings.method;
         match (method, selects, protects) {
             (Method::None, _, Some(flag)) => Some(format!(
                 "{flag} has no meaning with --method none, which is not private: leave one of them out"
             )),
-            (Method::None | Method::Dpsgd, Some(flag), _) => Some(format!(
+            (Method::None | Method::Counts | Method::Dpsgd, Some(flag), _) => Some(format!(
                 "{flag} is for --method sparse, but the method is {method}: add --method sparse, or \
                  leave {flag} out"
             )),
@@ -342,14 +403,19 @@ fn set_some<T: Clone>(place: &mut Option<T>, given: &Option<T>) {
     }
 }
 
+impl Asked {
+    fn change(&self, settings: &mut Settings) {
+        if self.epsilon.is_some() || self.noise_multiplier.is_some() {
+            // The one takes the place of the other.
+            settings.privacy.epsilon = self.epsilon;
+            settings.privacy.noise_multiplier = self.noise_multiplier;
+        }
+    }
+}
+
 impl Privacy {
     fn change(&self, settings: &mut Settings) {
         let privacy = &mut settings.privacy;
-        if self.epsilon.is_some() || self.noise_multiplier.is_some() {
-            // The one takes the place of the other.
-            privacy.epsilon = self.epsilon;
-            privacy.noise_multiplier = self.noise_multiplier;
-        }
         set(&mut privacy.delta, &self.delta);
         set(&mut privacy.unit, &self.unit);
         set(&mut privacy.per_unit, &self.per_unit);
@@ -361,7 +427,6 @@ impl Privacy {
 
 impl MethodOptions {
     fn change(&self, settings: &mut Settings) {
-        set(&mut settings.method, &self.method);
         let selection = &mut settings.selection;
         set(&mut selection.rule, &self.select);
         set(&mut selection.by_row, &self.by.map(|by| matches!(by, By::Row)));
@@ -380,17 +445,32 @@ impl MethodOptions {
     }
 }
 
+impl Counts {
+    fn change(&self, settings: &mut Settings) {
+        let counts = &mut settings.counts;
+        set(&mut counts.vocabulary_share, &self.vocabulary_share);
+        set(&mut counts.word_share, &self.word_share);
+        set(&mut counts.fine_tuning_share, &self.fine_tuning_share);
+        set(&mut counts.pair_clip, &self.pair_clip);
+        set(&mut counts.word_clip, &self.word_clip);
+        set_some(&mut counts.bar, &self.bar);
+    }
+}
+
 impl Words {
     fn change(&self, settings: &mut Settings) {
         let data = &mut settings.data;
-        if self.vocabulary_file.is_some() {
-            data.vocabulary_file.clone_from(&self.vocabulary_file);
-            data.vocabulary_declared_public = false;
+        if let Some(path) = &self.vocabulary_file {
+            data.vocabulary = VocabularyOrigin::File(path.clone());
             (data.vocabulary_size, data.minimum_count) = (None, None);
         }
-        if let Some(Vocabulary::DeclaredPublic) = self.vocabulary {
-            data.vocabulary_declared_public = true;
-            data.vocabulary_file = None;
+        match self.vocabulary {
+            Some(Vocabulary::DeclaredPublic) => data.vocabulary = VocabularyOrigin::DeclaredPublic,
+            Some(Vocabulary::Private) => data.vocabulary = VocabularyOrigin::private(),
+            None => {}
+        }
+        if let VocabularyOrigin::Private { words_per_unit } = &mut data.vocabulary {
+            set(words_per_unit, &self.words_per_unit);
         }
         set_some(&mut data.vocabulary_size, &self.vocabulary_size);
         set_some(&mut data.minimum_count, &self.minimum_count);

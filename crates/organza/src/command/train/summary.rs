@@ -1,6 +1,7 @@
 //! What a finished run came to, for people and for programs.
 
 use crate::describe::number;
+use crate::memory::peak_megabytes;
 use crate::output::{DOUBT, GOOD};
 use organza_train::settings::{Method, SelectionRule, Settings};
 use organza_train::{Certificate, Finished, Losses};
@@ -73,7 +74,7 @@ impl Summary {
             frequency_loss: *frequency_loss,
             seconds: elapsed.as_secs_f64(),
             ms_step: (made > 0).then(|| 1_000.0 * seconds / made as f64),
-            peak_rss_mb: peak_memory(),
+            peak_rss_mb: peak_megabytes(),
             not_private,
             folder: folder.to_owned(),
             promise: Promise { seeded: settings.seed.is_some(), of: promise(certificate) },
@@ -120,14 +121,6 @@ pub(super) fn promise(certificate: &Certificate) -> String {
         }
         _ => "without privacy: there is no guarantee".to_owned(),
     }
-}
-
-/// The most memory that this process has held, where the system says so.
-fn peak_memory() -> Option<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kilobytes: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kilobytes / 1024.0)
 }
 
 impl fmt::Display for Summary {

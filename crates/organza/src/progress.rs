@@ -10,18 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Exit code of a program that was interrupted (128 + SIGINT).
 const INTERRUPTED: i32 = 130;
 
-/// A bar on standard error, and the wish to stop.
-pub(super) struct Progress {
-    bar: ProgressBar,
-    stop: Arc<AtomicBool>,
-    made: u64,
-    spent: String,
-    loss: String,
-}
+/// The wish to stop.
+#[derive(Clone, Debug)]
+pub(crate) struct Stop(Arc<AtomicBool>);
 
-impl Progress {
+impl Stop {
     /// From now on the first Ctrl-C saves and stops, the second one ends the program at once.
-    pub(super) fn new(visible: bool) -> anyhow::Result<Self> {
+    pub(crate) fn listen() -> anyhow::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let asked = Arc::clone(&stop);
         ctrlc::set_handler(move || {
@@ -30,21 +25,47 @@ impl Progress {
             }
         })
         .context("cannot listen to Ctrl-C")?;
-        let target =
-            if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(None, target);
-        bar.set_style(ProgressStyle::default_spinner().template("{spinner} {msg}")?);
+        Ok(Self(stop))
+    }
+
+    /// Whether somebody wants it to stop.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Where bars are drawn: on standard error, or nowhere.
+pub(crate) fn target(visible: bool) -> ProgressDrawTarget {
+    if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() }
+}
+
+/// A run as a bar.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    stop: Stop,
+    made: u64,
+    spent: String,
+    loss: String,
+}
+
+impl Progress {
+    /// A bar that stands behind `name`, which may be empty.
+    pub(crate) fn new(bar: ProgressBar, name: &str, stop: &Stop) -> Self {
+        let style = ProgressStyle::default_spinner().template("{spinner} {prefix}{msg}");
+        bar.set_style(style.expect("the template is well-formed"));
+        bar.set_prefix(name.to_owned());
         bar.set_message("reading and calibrating");
         bar.tick();
-        Ok(Self { bar, stop, made: 0, spent: String::new(), loss: String::new() })
+        let (spent, loss) = (String::new(), String::new());
+        Self { bar, stop: stop.clone(), made: 0, spent, loss }
     }
 
     /// The steps that this process made.
-    pub(super) fn made(&self) -> u64 {
+    pub(crate) fn made(&self) -> u64 {
         self.made
     }
 
-    pub(super) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
     }
 
@@ -57,7 +78,8 @@ impl Observer for Progress {
     fn step(&mut self, done: u64, steps: u64) {
         if self.bar.length().is_none() {
             let style = ProgressStyle::default_bar();
-            let template = "{bar:24} {human_pos}/{human_len} steps  {per_sec}  {eta} left  {msg}";
+            let template =
+                "{prefix}{bar:24} {human_pos}/{human_len} steps  {per_sec}  {eta} left  {msg}";
             self.bar.set_style(style.template(template).expect("the template is well-formed"));
             self.bar.set_length(steps);
             // What an earlier process made says nothing about the speed of this one.
@@ -80,6 +102,6 @@ impl Observer for Progress {
     }
 
     fn interrupted(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.stop.is_asked()
     }
 }

@@ -1,0 +1,170 @@
+//! Noise on every coordinate, in one pass: draw, scale, round, add, convert.
+
+use crate::memory::Memory;
+use crate::noise::{Noise, Projection};
+use crate::random::PrivateRandom;
+use crate::sample::{CHUNK, normals_of, size_of_block};
+use pulp::{Arch, Simd, WithSimd};
+
+/// The touched rows of a sum, read in the order of coordinates.
+pub(crate) struct DenseRows<'a> {
+    memory: &'a Memory,
+    projection: Projection,
+    /// The first run that may still matter.
+    next: usize,
+}
+
+impl<'a> DenseRows<'a> {
+    /// From the coordinate `first` on.
+    pub(crate) fn from(memory: &'a Memory, projection: Projection, first: u64) -> Self {
+        // The run before the first that starts there may reach beyond it.
+        let next = memory.release.runs.partition_point(|(start, _)| *start < first);
+        Self { memory, projection, next: next.saturating_sub(1) }
+    }
+
+    /// Adds what lies at `first` and after it to `sums`, and tells whether there was anything.
+    fn add_to(&mut self, first: u64, sums: &mut [i64]) -> bool {
+        let end = first + sums.len() as u64;
+        let mut any = false;
+        while let Some((start, row)) = self.memory.release.runs.get(self.next) {
+            let values = self.memory.sum.row(*row as u32).unwrap_or(&[]);
+            let (from, to) = ((*start).max(first), (start + values.len() as u64).min(end));
+            if from < to {
+                any = true;
+                let values = &values[(from - start) as usize..(to - start) as usize];
+                let sums = &mut sums[(from - first) as usize..(to - first) as usize];
+                for (sum, value) in sums.iter_mut().zip(values) {
+                    *sum += self.projection.apply(*value);
+                }
+            }
+            if start + values.len() as u64 > end || *start >= end {
+                break;
+            }
+            self.next += 1;
+        }
+        any
+    }
+}
+
+/// The noised values of one block, from its first coordinate to its last.
+pub(crate) struct DenseNoise<'a> {
+    pub(crate) noise: &'a Noise,
+    /// Whether all integers are exact as doubles.
+    pub(crate) exact: bool,
+    pub(crate) rows: DenseRows<'a>,
+    pub(crate) random: PrivateRandom,
+}
+
+impl DenseNoise<'_> {
+    /// Fills `values` with the averaged values and their noise, from the coordinate `first` on, which is
+    /// the one after the last of the call before.
+    pub(crate) fn fill(&mut self, first: u64, values: &mut [f32]) {
+        let arch = Arch::new();
+        let mut words = [0; CHUNK];
+        let mut sums = [0; CHUNK];
+        let mut dirty = false;
+        for (values, first) in values.chunks_mut(CHUNK).zip((first..).step_by(CHUNK)) {
+            if dirty {
+                sums.fill(0);
+            }
+            dirty = self.rows.add_to(first, &mut sums[..values.len()]);
+            let words = &mut words[..size_of_block(values.len())];
+            self.random.fill(words);
+            let sums = dirty.then_some(&sums[..values.len()]);
+            let (deviation, step) = (self.noise.deviation, self.noise.released_step());
+            if self.exact {
+                arch.dispatch(InDoubles { words, sums, values, deviation, step });
+            } else {
+                let multiple = self.noise.multiple();
+                arch.dispatch(InIntegers { words, sums, values, deviation, step, multiple });
+            }
+        }
+    }
+}
+
+/// Noise and sums as doubles that are whole numbers: the same bits as in integers, without a conversion.
+struct InDoubles<'a> {
+    words: &'a [u64],
+    /// None where all are zero.
+    sums: Option<&'a [i64]>,
+    values: &'a mut [f32],
+    deviation: f64,
+    step: f64,
+}
+
+impl WithSimd for InDoubles<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let mut normals = [0.0; CHUNK];
+        normals_of(self.words, &mut normals[..self.words.len()]);
+        if let Some(sums) = self.sums {
+            for ((value, normal), sum) in self.values.iter_mut().zip(&normals).zip(sums) {
+                let noise = (normal * self.deviation).round_ties_even();
+                *value = ((*sum as f64 + noise) * self.step) as f32;
+            }
+        } else {
+            for (value, normal) in self.values.iter_mut().zip(&normals) {
+                let noise = (normal * self.deviation).round_ties_even();
+                *value = (noise * self.step) as f32;
+            }
+        }
+    }
+}
+
+/// The same for integers of any size.
+struct InIntegers<'a> {
+    words: &'a [u64],
+    /// None where all are zero.
+    sums: Option<&'a [i64]>,
+    values: &'a mut [f32],
+    deviation: f64,
+    step: f64,
+    /// A power of two.
+    multiple: i64,
+}
+
+impl WithSimd for InIntegers<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let mut normals = [0.0; CHUNK];
+        normals_of(self.words, &mut normals[..self.words.len()]);
+        let (half, mask) = (self.multiple / 2, -self.multiple);
+        let zeros = [0; CHUNK];
+        let sums = self.sums.unwrap_or(&zeros);
+        for ((value, normal), sum) in self.values.iter_mut().zip(&normals).zip(sums) {
+            let noise = (normal * self.deviation).round_ties_even() as i64;
+            let noisy = sum.wrapping_add(noise).wrapping_add(half) & mask;
+            *value = (noisy as f64 * self.step) as f32;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sums up to 2^51 and noise of every size that is allowed there.
+    #[test]
+    fn doubles_and_integers_give_the_same_bits() {
+        let words: Vec<u64> =
+            (1..=CHUNK as u64).map(|word| word.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+        for bits in 0..32 {
+            let deviation = 1.37 * f64::from(1_u32 << bits);
+            let sums: Vec<i64> =
+                words.iter().map(|word| (*word as i64) >> (13 + word % 50)).collect();
+            for sums in [None, Some(sums.as_slice())] {
+                let (mut doubles, mut integers) = ([0.0; CHUNK], [1.0; CHUNK]);
+                let (words, step) = (words.as_slice(), 3e-9);
+                let values = &mut doubles;
+                Arch::new().dispatch(InDoubles { words, sums, values, deviation, step });
+                let (values, multiple) = (&mut integers, 1);
+                Arch::new().dispatch(InIntegers { words, sums, values, deviation, step, multiple });
+                assert_eq!(doubles, integers);
+            }
+        }
+    }
+}

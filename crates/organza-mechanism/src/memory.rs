@@ -1,0 +1,92 @@
+//! The memory of a step, used again by the steps after it.
+
+use crate::batch::Run;
+use crate::gradient::UnitGradient;
+use crate::plan::Plan;
+use crate::runs::Runs;
+use crate::select::Workspace;
+use crate::sum::ClippedSum;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex};
+
+/// Everything that a step writes on its way from a batch to noised values.
+pub(crate) struct Memory {
+    /// The units that joined.
+    pub(crate) units: Vec<u64>,
+    /// The gradient of one unit after another.
+    pub(crate) gradient: UnitGradient,
+    pub(crate) sum: ClippedSum,
+    pub(crate) workspace: Workspace,
+    /// What was selected.
+    pub(crate) indices: Vec<u64>,
+    pub(crate) release: Runs,
+}
+
+impl Memory {
+    fn new(plan: &Plan) -> Self {
+        Self {
+            units: Vec::new(),
+            gradient: UnitGradient::new(plan.shared_shape()),
+            sum: ClippedSum::new(plan.shared_shape(), plan.rows_per_unit()),
+            workspace: Workspace::default(),
+            indices: Vec::new(),
+            release: Runs::default(),
+        }
+    }
+
+    fn clear(&mut self) {
+        self.units.clear();
+        self.gradient.clear();
+        self.sum.clear();
+        self.indices.clear();
+        self.release.clear();
+    }
+}
+
+/// Memory that no step uses at the moment.
+#[derive(Default)]
+pub(crate) struct Pool(Mutex<Vec<Box<Memory>>>);
+
+/// Memory of one step alone, empty at first, which goes back to the pool of its run when it is dropped.
+///
+/// # Privacy
+/// One step at a time has it, and it is emptied before the next, so nothing of a step can be read in
+/// another.
+pub(crate) struct Lease {
+    pub(crate) run: Arc<Run>,
+    /// None only while it is dropped.
+    memory: Option<Box<Memory>>,
+}
+
+impl Lease {
+    pub(crate) fn new(run: &Arc<Run>) -> Self {
+        let free = run.pool.0.lock().ok().and_then(|mut pool| pool.pop());
+        let memory = free.unwrap_or_else(|| Box::new(Memory::new(&run.plan)));
+        Self { run: run.clone(), memory: Some(memory) }
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let Some(mut memory) = self.memory.take() else { return };
+        // First: it may give back memory of its own.
+        memory.clear();
+        if let Ok(mut pool) = self.run.pool.0.lock() {
+            pool.push(memory);
+        }
+    }
+}
+
+impl Deref for Lease {
+    type Target = Memory;
+
+    fn deref(&self) -> &Memory {
+        self.memory.as_ref().expect("it is there until it is dropped")
+    }
+}
+
+impl DerefMut for Lease {
+    fn deref_mut(&mut self) -> &mut Memory {
+        self.memory.as_mut().expect("it is there until it is dropped")
+    }
+}

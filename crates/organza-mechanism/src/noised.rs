@@ -1,0 +1,147 @@
+//! Values with noise: what a step releases.
+
+use crate::batch::Run;
+use crate::dense::{DenseNoise, DenseRows};
+use crate::memory::{Lease, Memory};
+use crate::noise::{Projection, squares};
+use crate::random::{Purpose, StepRandom};
+use crate::select::Selection;
+
+/// How many coordinates of a dense release share one substream.
+const BLOCK: u64 = 8_192;
+/// How many values of a dense release are handed out at a time: they stay in the nearest cache.
+const VISITED: usize = 1_024;
+
+/// Selected values with noise: the averaged gradient of this step, private and free to use.
+///
+/// Only [`Selected::noise`](crate::Selected::noise) makes it. It is in runs of consecutive
+/// coordinates; a dense release is drawn block by block when it is read, so that it never takes the
+/// space of a table, and reading a block again gives the same noise again.
+pub struct Noised {
+    /// Of a sparse release, runs and values with noise; of a dense one the touched rows without it.
+    memory: Lease,
+    /// The noise of this step.
+    random: StepRandom,
+    body: Body,
+}
+
+#[derive(Clone, Copy)]
+enum Body {
+    Sparse,
+    /// The second clip, and whether all integers are exact as doubles.
+    Dense {
+        coordinates: u64,
+        projection: Projection,
+        exact: bool,
+    },
+}
+
+/// Without the values: those of a dense release have no noise yet.
+impl std::fmt::Debug for Noised {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self.body {
+            Body::Sparse => "Noised(sparse)",
+            Body::Dense { .. } => "Noised(dense)",
+        })
+    }
+}
+
+impl Noised {
+    /// How many coordinates a block of a dense release has; the last may have fewer.
+    pub const BLOCK: u64 = BLOCK;
+
+    pub(crate) fn release(mut memory: Lease, selection: Selection, step: u64) -> Self {
+        let Run { plan, source, .. } = &*memory.run.clone();
+        let noise = plan.noise();
+        let random = source.step(Purpose::Noise, step);
+        let Memory { sum, workspace, release, indices, .. } = &mut *memory;
+        let body = match selection {
+            Selection::All => {
+                release.list_touched(sum, workspace.rows());
+                let projection = noise.projection(|| squares(sum.all_values()));
+                let exact = noise.is_exact_in_doubles(sum.largest());
+                Body::Dense { coordinates: sum.shape().coordinates(), projection, exact }
+            }
+            Selection::Some { by, indices: selected } => {
+                release.gather(sum, by, &selected);
+                let projection = noise.projection(|| squares(release.sums.iter().copied()));
+                release.sums.iter_mut().for_each(|value| *value = projection.apply(*value));
+                noise.add(&mut release.sums, &mut random.shard(0));
+                release.finish(noise.released_step());
+                *indices = selected;
+                Body::Sparse
+            }
+        };
+        Self { memory, random, body }
+    }
+
+    /// Whether the noise came from a key that nobody can know; false for a seeded run.
+    pub fn is_private(&self) -> bool {
+        self.memory.run.source.is_private()
+    }
+
+    /// The number of blocks that [`Noised::block`] has.
+    pub fn blocks(&self) -> u64 {
+        match self.body {
+            Body::Sparse => u64::from(!self.memory.release.runs.is_empty()),
+            Body::Dense { coordinates, .. } => coordinates.div_ceil(BLOCK),
+        }
+    }
+
+    /// Calls `visit` with the first coordinate and the averaged, noised values of each run of block
+    /// `block`, in ascending order, and not at all beyond the last. Blocks are independent, so they may be
+    /// visited on different threads.
+    pub fn block(&self, block: u64, mut visit: impl FnMut(u64, &[f32])) {
+        if block >= self.blocks() {
+            return;
+        }
+        match self.body {
+            Body::Sparse => self.memory.release.visit(visit),
+            Body::Dense { coordinates, projection, exact } => {
+                let first = block * BLOCK;
+                let end = coordinates.min(first + BLOCK);
+                let rows = DenseRows::from(&self.memory, projection, first);
+                let noise = self.memory.run.plan.noise();
+                let random = self.random.shard(block);
+                let mut dense = DenseNoise { noise, exact, rows, random };
+                let mut values = [0.0; VISITED];
+                for start in (first..end).step_by(VISITED) {
+                    let values = &mut values[..VISITED.min((end - start) as usize)];
+                    dense.fill(start, values);
+                    visit(start, values);
+                }
+            }
+        }
+    }
+
+    /// Calls `visit` with the first coordinate and the averaged, noised values of every run.
+    pub fn visit(&self, mut visit: impl FnMut(u64, &[f32])) {
+        for block in 0..self.blocks() {
+            self.block(block, &mut visit);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{NoiseSettings, Plan, PlanSettings, RandomSource, SelectionSettings, Shape};
+    use organza_ledger::Neighbouring;
+
+    #[test]
+    fn a_release_does_not_print_what_it_hides() {
+        let plan = Plan::new(PlanSettings {
+            shape: Shape::table(3, 1).expect("a good shape"),
+            neighbouring: Neighbouring::AddRemove,
+            rate: 1.0,
+            expected_batch: 1.0,
+            clip: 1.0,
+            selection: SelectionSettings::Everything,
+            noise: NoiseSettings::Gaussian { multiplier: 1.0, second_clip: None },
+        });
+        let sampler = plan.expect("a good plan").sampler("x", 1, &RandomSource::from_seed(1));
+        let sum = sampler.batch(0).sum(|_, gradient| {
+            gradient.row(2).expect("inside")[0] = 0.5;
+        });
+        assert_eq!(format!("{:?}", sum.select().noise()), "Noised(dense)");
+    }
+}

@@ -1,0 +1,333 @@
+//! How long a step takes, on samples that need no data.
+//!
+//! One table of word vectors in both roles, the paper's model, and 200,000 samples of a word, a word beside it
+//! and eight negatives, all drawn by Zipf's law. The steps are those of training, made by the same functions;
+//! nothing is charged, because there is no data that could leak.
+
+use crate::calibration::{CalibrationError, Known};
+use crate::optimizer::OptimizerSettings;
+use crate::run::{RunError, RunPlan, StepMethod, tables};
+use crate::settings::{Method, SelectionRule, Settings};
+use crate::step::{plain_step, private_step};
+use crate::tables::Tables;
+use crate::task::{Losses, Rows, Task};
+use organza_mechanism::random::PrivateRandom;
+use organza_mechanism::sample::{fill_normal_f32, unit};
+use organza_mechanism::{PoissonSampler, Purpose, RandomSource};
+use organza_model::{Layout, ModelError, RowSink, Sample, Scratch, WordVectors};
+use std::cell::RefCell;
+use std::time::Instant;
+use thiserror::Error;
+
+/// The samples.
+const SAMPLES: usize = 200_000;
+/// A word, the word beside it, and eight negatives.
+const WORDS: usize = 10;
+/// A median needs so many steps.
+const LEAST_STEPS: usize = 3;
+/// The deviation of the first vectors.
+const DEVIATION: f32 = 0.1;
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BenchSettings {
+    /// How steps are made.
+    pub method: Method,
+    /// How coordinates are selected (method `sparse`).
+    pub select: SelectionRule,
+    /// How many coordinates (rows, for limited-domain selection) are selected.
+    pub draws: u64,
+    /// How parameters move.
+    pub optimizer: OptimizerSettings,
+    /// The rows of the table.
+    pub vocabulary: u64,
+    /// The length of a row.
+    pub dimensions: usize,
+    /// The expected number of samples in a batch.
+    pub batch: f64,
+    /// The steps that are measured, at the most.
+    pub steps: u64,
+    /// The steps before them, which are not, at the most.
+    pub warmup: u64,
+    /// Neither the steps nor the warm-up take longer, but for three steps that are always measured.
+    pub seconds: f64,
+    /// How many threads there are; 0 for as many as the machine has.
+    pub threads: usize,
+    /// Gives the same samples and the same steps again.
+    pub seed: u64,
+}
+
+impl Default for BenchSettings {
+    /// The paper's table, batch and selection.
+    fn default() -> Self {
+        Self {
+            method: Method::Sparse,
+            select: SelectionRule::Exponential,
+            draws: 100,
+            optimizer: OptimizerSettings::adam(0.001),
+            vocabulary: 1_000,
+            dimensions: 100,
+            batch: 20.0,
+            steps: 2_000,
+            warmup: 300,
+            seconds: f64::INFINITY,
+            threads: 1,
+            seed: 1,
+        }
+    }
+}
+
+/// How long each step took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BenchResult {
+    /// Milliseconds, step by step.
+    pub milliseconds: Vec<f64>,
+}
+
+impl BenchResult {
+    /// The median over all steps; no number if there was none.
+    pub fn median(&self) -> f64 {
+        let mut sorted = self.milliseconds.clone();
+        sorted.sort_by(f64::total_cmp);
+        let middle = sorted.len() / 2;
+        match sorted.get(middle) {
+            None => f64::NAN,
+            Some(upper) if sorted.len().is_multiple_of(2) => (sorted[middle - 1] + upper) / 2.0,
+            Some(value) => *value,
+        }
+    }
+}
+
+/// Why nothing can be measured.
+#[derive(Debug, Error)]
+pub enum BenchError {
+    /// The table cannot be made.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// The plan cannot be made.
+    #[error(transparent)]
+    Plan(#[from] CalibrationError),
+    /// The tables cannot be made.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The batch is none.
+    #[error("a batch of {0} does not fit: it must be positive and at most {SAMPLES}")]
+    Batch(f64),
+    /// The threads cannot be started.
+    #[error("the threads cannot be started: {0}")]
+    Threads(String),
+}
+
+/// Makes the steps and measures them.
+///
+/// # Errors
+/// If the settings make no sense, or threads cannot be started.
+pub fn bench(settings: &BenchSettings) -> Result<BenchResult, BenchError> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(settings.threads)
+        .build()
+        .map_err(|error| BenchError::Threads(error.to_string()))?;
+    pool.install(|| {
+        let mut steps = Steps::new(settings)?;
+        let late = |begun: Instant| begun.elapsed().as_secs_f64() > settings.seconds;
+        let begun = Instant::now();
+        (0..settings.warmup).take_while(|_| !late(begun)).for_each(|_| steps.make());
+        let mut milliseconds = Vec::new();
+        let begun = Instant::now();
+        for _ in 0..settings.steps {
+            let step = Instant::now();
+            steps.make();
+            milliseconds.push(step.elapsed().as_secs_f64() * 1e3);
+            if milliseconds.len() >= LEAST_STEPS && late(begun) {
+                break;
+            }
+        }
+        Ok(BenchResult { milliseconds })
+    })
+}
+
+/// All that steps need.
+pub(crate) struct Steps {
+    task: BenchTask,
+    source: RandomSource,
+    method: StepMethod,
+    sampler: Option<PoissonSampler>,
+    tables: Tables,
+}
+
+impl Steps {
+    pub(crate) fn new(bench: &BenchSettings) -> Result<Self, BenchError> {
+        if !(bench.batch > 0.0 && bench.batch <= SAMPLES as f64) {
+            return Err(BenchError::Batch(bench.batch));
+        }
+        let mut settings = Settings::paper();
+        settings.method = bench.method;
+        settings.selection.rule = bench.select;
+        settings.selection.draws = Some(bench.draws);
+        settings.training.batch = bench.batch;
+        settings.training.optimizer = bench.optimizer;
+        let source = RandomSource::from_seed(bench.seed);
+        let task = BenchTask::new(bench.vocabulary, bench.dimensions, &source)?;
+        let known = Known {
+            settings: &settings,
+            tables: task.tables(),
+            units: task.units(),
+            before: Vec::new(),
+        };
+        let method = match bench.method {
+            Method::None => {
+                StepMethod::NotPrivate { rate: known.rate(), expected_batch: bench.batch }
+            }
+            _ => StepMethod::Private(known.plan()?),
+        };
+        let sampler = match &method {
+            StepMethod::Private(plan) => Some(plan.sampler("bench", task.units(), &source)),
+            StepMethod::NotPrivate { .. } => None,
+        };
+        let plan = RunPlan {
+            method,
+            steps: bench.warmup.saturating_add(bench.steps),
+            optimizer: bench.optimizer,
+            average: false,
+            evaluate_every: u64::MAX,
+            checkpoint_every: u64::MAX,
+        };
+        let mut random = source.substream(Purpose::Initialisation, 0, 0);
+        let initial =
+            task.model.initial_normal(DEVIATION, |values| fill_normal_f32(values, &mut random));
+        let tables = tables(&task, &plan, sampler.as_ref(), initial)?;
+        Ok(Self { task, source, method: plan.method, sampler, tables })
+    }
+
+    /// Makes the next step.
+    pub(crate) fn make(&mut self) {
+        let Self { task, source, method, sampler, tables } = self;
+        let step = tables.steps();
+        match (method, sampler) {
+            (StepMethod::NotPrivate { rate, expected_batch }, _) => {
+                plain_step(task, source, step, *rate, *expected_batch, tables);
+            }
+            (StepMethod::Private(_), Some(sampler)) => {
+                private_step(task, sampler, source, step, tables);
+            }
+            (StepMethod::Private(_), None) => {}
+        }
+    }
+}
+
+/// Samples drawn by Zipf's law.
+struct BenchTask {
+    model: WordVectors,
+    samples: Vec<[u32; WORDS]>,
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+impl BenchTask {
+    fn new(vocabulary: u64, dimensions: usize, source: &RandomSource) -> Result<Self, ModelError> {
+        let model = WordVectors::new(Layout::Tied, vocabulary, dimensions)?;
+        let mut random = source.substream(Purpose::Data, 0, 0);
+        let samples = (0..SAMPLES)
+            .map(|_| std::array::from_fn(|_| zipf(model.words(), &mut random)))
+            .collect();
+        Ok(Self { model, samples })
+    }
+}
+
+/// A word of number k - 1 with probability in proportion to 1 / k.
+///
+/// floor(x) with x in proportion to 1 / x on [1, words + 1) is k with probability in proportion to
+/// ln(1 + 1 / k), which is at least ln 2 / k: k is taken with probability ln 2 / (k ln(1 + 1 / k)).
+fn zipf(words: u32, random: &mut PrivateRandom) -> u32 {
+    let range = (f64::from(words) + 1.0).ln();
+    loop {
+        let rank = (unit(random) * range).exp().floor().clamp(1.0, f64::from(words));
+        if unit(random) * rank * rank.recip().ln_1p() < std::f64::consts::LN_2 {
+            return rank as u32 - 1;
+        }
+    }
+}
+
+/// Hands the rows of the model to whoever collects them.
+struct Sink<'a>(&'a mut dyn Rows);
+
+impl RowSink for Sink<'_> {
+    fn row(&mut self, row: u32) -> &mut [f32] {
+        self.0.row(row)
+    }
+}
+
+impl Task for BenchTask {
+    fn tables(&self) -> Vec<(u64, u64)> {
+        self.model.tables()
+    }
+
+    fn units(&self) -> u64 {
+        self.samples.len() as u64
+    }
+
+    fn gradient(&self, parameters: &[f32], unit: u64, _: &mut PrivateRandom, rows: &mut dyn Rows) {
+        let [target, context, negatives @ ..] = &self.samples[unit as usize];
+        let sample = Sample { inputs: &[*target], positive: *context, negatives };
+        let result = SCRATCH.with_borrow_mut(|scratch| {
+            self.model.gradient(parameters, sample, 1.0, scratch, &mut Sink(rows))
+        });
+        debug_assert!(result.is_ok(), "the samples are of the model's vocabulary");
+    }
+
+    fn reads(&self, unit: u64, _: &mut PrivateRandom, visit: &mut dyn FnMut(u32)) -> bool {
+        self.samples[unit as usize].iter().for_each(|row| visit(*row));
+        true
+    }
+
+    fn evaluate(&self, _: &[f32]) -> Losses {
+        Losses { train: f64::NAN, validation: f64::NAN, test: f64::NAN }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn every_method_is_measured() {
+        for method in [Method::None, Method::Dpsgd, Method::Sparse] {
+            for optimizer in
+                [OptimizerSettings::adam(0.001), OptimizerSettings::Sgd { learning_rate: 0.1 }]
+            {
+                let (steps, warmup) = (5, 2);
+                let settings =
+                    BenchSettings { method, optimizer, steps, warmup, ..BenchSettings::default() };
+                let result = bench(&settings).unwrap();
+                assert_eq!(result.milliseconds.len(), 5);
+                assert!(result.median() > 0.0);
+            }
+        }
+        assert!(bench(&BenchSettings { batch: 0.0, ..BenchSettings::default() }).is_err());
+        assert!(bench(&BenchSettings { vocabulary: 0, ..BenchSettings::default() }).is_err());
+    }
+
+    /// Chi-squared of the first ranks against Zipf's law, at a false-alarm rate of 1e-6 (9 degrees of
+    /// freedom); one rank more, as if counted from two, is seen.
+    #[test]
+    fn words_follow_the_law_of_zipf() {
+        let mut random = RandomSource::from_seed(5).substream(Purpose::Data, 0, 0);
+        let (words, draws) = (50, 200_000);
+        let mut counts = vec![0.0; words];
+        for _ in 0..draws {
+            counts[zipf(words as u32, &mut random) as usize] += 1.0;
+        }
+        let statistic = |shift: usize| {
+            let weights = (1..=words).map(|rank| 1.0 / (rank + shift) as f64);
+            let total: f64 = weights.clone().sum();
+            let expected = weights.map(|weight| f64::from(draws) * weight / total);
+            let terms = counts.iter().zip(expected).take(10);
+            terms.map(|(count, expected)| (count - expected).powi(2) / expected).sum::<f64>()
+        };
+        assert!(statistic(0) < 44.8, "{}", statistic(0));
+        assert!(statistic(1) > 44.8);
+    }
+}

@@ -1,0 +1,183 @@
+//! Adam on every coordinate at every step.
+
+use organza_mechanism::Noised;
+use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
+
+/// Moments below this are set to zero: decaying ones would become denormal, and those are slow.
+pub(crate) const SMALLEST: f32 = 1e-30;
+/// Coordinates that are worth a thread of their own.
+const COORDINATES_OF_A_THREAD: u64 = 32_768;
+
+/// Adam's constants.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct AdamSettings {
+    pub(crate) learning_rate: f32,
+    pub(crate) beta1: f32,
+    pub(crate) beta2: f32,
+    pub(crate) epsilon: f32,
+}
+
+impl AdamSettings {
+    pub(crate) fn beta1(&self) -> f64 {
+        f64::from(self.beta1)
+    }
+
+    pub(crate) fn beta2(&self) -> f64 {
+        f64::from(self.beta2)
+    }
+
+    /// b1 / sqrt(b2): what a move without gradient falls by from step to step.
+    pub(crate) fn ratio(&self) -> f64 {
+        self.beta1() / self.beta2().sqrt()
+    }
+
+    /// K = sqrt(1 - b2^u) / (1 - b1^u) and sqrt(1 - b2^u), the inverse of c, of step u, which counts from 1.
+    pub(crate) fn corrections(&self, step: u64) -> (f64, f64) {
+        let correction = |beta: f64| -f64::exp_m1(step as f64 * beta.ln());
+        let inverse = correction(self.beta2()).sqrt();
+        (inverse / correction(self.beta1()), inverse)
+    }
+
+    /// What step u, which counts from 1, does to each coordinate.
+    pub(crate) fn step(self, step: u64) -> AdamStep {
+        let (weight, inverse) = self.corrections(step);
+        AdamStep {
+            settings: self,
+            step_size: (f64::from(self.learning_rate) * weight / inverse) as f32,
+            root_correction: inverse.recip() as f32,
+        }
+    }
+}
+
+/// One step of Adam:
+///
+/// ```text
+/// m <- b1 m + (1 - b1) g,   v <- b2 v + (1 - b2) g^2,   w <- w - lr / (1 - b1^u) m / (sqrt(v) c_u + eps).
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AdamStep {
+    settings: AdamSettings,
+    step_size: f32,
+    root_correction: f32,
+}
+
+/// Some coordinates with their moments.
+struct Coordinates<'a> {
+    weights: &'a mut [f32],
+    first: &'a mut [f32],
+    second: &'a mut [f32],
+}
+
+impl Coordinates<'_> {
+    fn part(&mut self, range: std::ops::Range<usize>) -> Coordinates<'_> {
+        Coordinates {
+            weights: &mut self.weights[range.clone()],
+            first: &mut self.first[range.clone()],
+            second: &mut self.second[range],
+        }
+    }
+}
+
+/// The moments of all coordinates.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Moments {
+    pub(crate) settings: AdamSettings,
+    pub(crate) first: Vec<f32>,
+    pub(crate) second: Vec<f32>,
+}
+
+impl Moments {
+    pub(crate) fn new(settings: AdamSettings, coordinates: usize) -> Self {
+        Self { settings, first: vec![0.0; coordinates], second: vec![0.0; coordinates] }
+    }
+
+    /// Step `step`, which counts from 1, with a gradient given as ascending runs of coordinates.
+    pub(crate) fn step(
+        &mut self,
+        step: u64,
+        weights: &mut [f32],
+        runs: impl FnOnce(&mut dyn FnMut(u64, &[f32])),
+    ) {
+        let adam = self.settings.step(step);
+        let mut all = Coordinates { weights, first: &mut self.first, second: &mut self.second };
+        let (mut done, end) = (0, all.weights.len());
+        runs(&mut |first, gradient| {
+            let first = first as usize;
+            adam.on(all.part(done..first), None);
+            adam.on(all.part(first..first + gradient.len()), Some(gradient));
+            done = first + gradient.len();
+        });
+        adam.on(all.part(done..end), None);
+    }
+
+    /// As [`Moments::step`], with the noise of a dense release drawn block by block on the way, each while
+    /// it is in the cache, on all threads: the same bits for any number of them.
+    pub(crate) fn step_dense(&mut self, step: u64, weights: &mut [f32], gradient: &Noised) {
+        let adam = self.settings.step(step);
+        let size = Noised::BLOCK as usize;
+        let blocks = weights
+            .par_chunks_mut(size)
+            .zip(self.first.par_chunks_mut(size))
+            .zip(self.second.par_chunks_mut(size))
+            .enumerate()
+            .with_min_len((COORDINATES_OF_A_THREAD / Noised::BLOCK) as usize);
+        blocks.for_each(|(block, ((weights, first), second))| {
+            gradient.block(block as u64, |_, values| {
+                let part = Coordinates {
+                    weights: &mut *weights,
+                    first: &mut *first,
+                    second: &mut *second,
+                };
+                adam.on(part, Some(values));
+            });
+        });
+    }
+}
+
+impl AdamStep {
+    fn on(&self, coordinates: Coordinates<'_>, gradient: Option<&[f32]>) {
+        if !coordinates.weights.is_empty() {
+            Arch::new().dispatch(Kernel { step: *self, coordinates, gradient });
+        }
+    }
+}
+
+struct Kernel<'a> {
+    step: AdamStep,
+    coordinates: Coordinates<'a>,
+    gradient: Option<&'a [f32]>,
+}
+
+impl WithSimd for Kernel<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { step, coordinates, gradient } = self;
+        let AdamSettings { beta1, beta2, epsilon, .. } = step.settings;
+        let Coordinates { weights, first, second } = coordinates;
+        let flushed = |value: f32| if value.abs() < SMALLEST { 0.0 } else { value };
+        let moments = first.iter_mut().zip(second.iter_mut());
+        match gradient {
+            Some(gradient) => {
+                for ((weight, (first, second)), slope) in
+                    weights.iter_mut().zip(moments).zip(gradient)
+                {
+                    *first = flushed(beta1 * *first + (1.0 - beta1) * slope);
+                    *second = flushed(beta2 * *second + (1.0 - beta2) * (slope * slope));
+                    let root = second.sqrt() * step.root_correction + epsilon;
+                    *weight -= step.step_size * *first / root;
+                }
+            }
+            None => {
+                for (weight, (first, second)) in weights.iter_mut().zip(moments) {
+                    *first = flushed(beta1 * *first);
+                    *second = flushed(beta2 * *second);
+                    let root = second.sqrt() * step.root_correction + epsilon;
+                    *weight -= step.step_size * *first / root;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The tables of a model with what their optimizer knows, brought up to date when they are read.
+//!
+//! ```text
+//! Tables ─read()─▶ Reading ─row(r), all()─▶ &[f32]     targets, contexts, negatives, evaluation, average
+//!        ─apply(Noised), pay(TouchedRows)─▶ the next step
+//!        ─into_parameters()─▶ Vec<f32>                  export
+//! ```
+
+mod adam;
+mod owed;
+mod powers;
+mod resting;
+mod series;
+mod state;
+#[cfg(test)]
+mod tests;
+mod upkeep;
+
+pub(crate) use adam::AdamSettings;
+pub(crate) use state::{SavedTables, TableState};
+pub use upkeep::Upkeep;
+
+use crate::optimizer::OptimizerSettings;
+use adam::Moments;
+use organza_mechanism::{Noised, OwedNoise, Shape, TouchedRows};
+use owed::Owed;
+use resting::Resting;
+
+/// The parameters of all tables, one table after another, and the state of their optimizer: a
+/// post-processing of what was released.
+///
+/// There is no way to a value but through a [`Reading`], which brings it up to date first, and no way to
+/// move one but by what was released.
+#[derive(Debug)]
+pub struct Tables {
+    shape: Shape,
+    steps: u64,
+    weights: Vec<f32>,
+    kept: Kept,
+}
+
+/// How the weights are kept.
+#[derive(Debug)]
+enum Kept {
+    /// Moved by the gradient alone.
+    Sgd { learning_rate: f32 },
+    /// Every coordinate is moved at every step.
+    Adam(Moments),
+    /// Coordinates are kept at their resting places.
+    Resting(Box<Resting>),
+    /// Rows owe noise.
+    Owed(Box<Owed>),
+}
+
+impl Tables {
+    /// Fresh tables of this shape. Those that cannot be kept as `upkeep` says (Adam cannot owe noise; decays
+    /// that never die out have no resting place) are kept up to date at every step, which is a function
+    /// of the settings alone.
+    pub fn new(
+        shape: Shape,
+        optimizer: OptimizerSettings,
+        upkeep: Upkeep,
+        initial: Vec<f32>,
+    ) -> Option<Self> {
+        let coordinates = shape.coordinates() as usize;
+        let kept = match (optimizer, optimizer.adam_settings(), upkeep) {
+            (_, Some(adam), Upkeep::WhenRead) => match Resting::new(adam, &shape) {
+                Some(resting) => Kept::Resting(Box::new(resting)),
+                None => Kept::Adam(Moments::new(adam, coordinates)),
+            },
+            (_, Some(adam), _) => Kept::Adam(Moments::new(adam, coordinates)),
+            (OptimizerSettings::Sgd { learning_rate }, _, Upkeep::Owed(noise)) => {
+                Kept::Owed(Box::new(Owed::new(learning_rate, noise, &shape)))
+            }
+            (OptimizerSettings::Sgd { learning_rate }, ..) => Kept::Sgd { learning_rate },
+            (OptimizerSettings::Adam { .. }, None, _) => return None,
+        };
+        (initial.len() == coordinates).then_some(Self { shape, steps: 0, weights: initial, kept })
+    }
+
+    /// The steps that were made.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// The number of parameters.
+    pub fn coordinates(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// Opens the tables for reading.
+    pub fn read(&mut self) -> Reading<'_> {
+        Reading { tables: self }
+    }
+
+    /// What may be left for later, if these tables owe noise.
+    pub fn owed_noise(&self) -> Option<&OwedNoise> {
+        match &self.kept {
+            Kept::Owed(owed) => Some(owed.noise()),
+            _ => None,
+        }
+    }
+
+    /// Moves the parameters by one private gradient.
+    pub fn apply(&mut self, gradient: &Noised) {
+        match &mut self.kept {
+            Kept::Adam(moments) if gradient.blocks() > 1 => {
+                self.steps += 1;
+                moments.step_dense(self.steps, &mut self.weights, gradient);
+            }
+            _ => self.step(|visit| gradient.visit(visit)),
+        }
+    }
+
+    /// Moves the parameters by one private gradient, of which the rows that nobody touched owe the noise.
+    pub fn pay(&mut self, touched: &TouchedRows) {
+        if let Kept::Owed(owed) = &mut self.kept {
+            owed.pay(&self.shape, &mut self.weights, self.steps, touched);
+            self.steps += 1;
+        }
+    }
+
+    /// Moves the parameters by a gradient given as ascending runs of coordinates.
+    pub(crate) fn step(&mut self, runs: impl FnOnce(&mut dyn FnMut(u64, &[f32]))) {
+        self.steps += 1;
+        let (steps, weights) = (self.steps, &mut self.weights[..]);
+        match &mut self.kept {
+            Kept::Adam(moments) => moments.step(steps, weights, runs),
+            Kept::Resting(resting) => resting.step(&self.shape, steps, weights, runs),
+            Kept::Sgd { learning_rate } => descend(*learning_rate, weights, runs),
+            Kept::Owed(_) => debug_assert!(false, "tables that owe noise take touched rows"),
+        }
+    }
+
+    /// The parameters, all up to date.
+    pub fn into_parameters(mut self) -> Vec<f32> {
+        match self.kept {
+            Kept::Sgd { .. } | Kept::Adam(_) => {}
+            Kept::Resting(resting) => resting.finish(&self.shape, &mut self.weights, self.steps),
+            Kept::Owed(_) => self.read().all(),
+        }
+        self.weights
+    }
+}
+
+fn descend(
+    learning_rate: f32,
+    weights: &mut [f32],
+    runs: impl FnOnce(&mut dyn FnMut(u64, &[f32])),
+) {
+    runs(&mut |first, gradient| {
+        let first = first as usize;
+        let targets = weights[first..first + gradient.len()].iter_mut();
+        targets.zip(gradient).for_each(|(weight, slope)| *weight -= learning_rate * slope);
+    });
+}
+
+/// The parameters of tables, of which the rows that were asked for are up to date.
+#[derive(Debug)]
+pub struct Reading<'a> {
+    tables: &'a mut Tables,
+}
+
+impl Reading<'_> {
+    /// Whether rows have to be asked for.
+    pub fn asks(&self) -> bool {
+        matches!(self.tables.kept, Kept::Resting(_) | Kept::Owed(_))
+    }
+
+    /// Brings `row` up to date; nothing if it is already.
+    pub fn row(&mut self, row: u32) {
+        let Tables { shape, steps, weights, kept } = &mut *self.tables;
+        match kept {
+            Kept::Sgd { .. } | Kept::Adam(_) => {}
+            Kept::Resting(resting) => resting.lend(shape, weights, *steps, row),
+            Kept::Owed(owed) => owed.settle(shape, weights, *steps, row),
+        }
+    }
+
+    /// Brings all rows up to date.
+    ///
+    /// # Privacy
+    /// Only at scheduled steps, or because of what was released: never because of what the data was.
+    pub fn all(&mut self) {
+        if self.asks() {
+            for row in 0..self.tables.shape.rows() {
+                self.row(row as u32);
+            }
+        }
+    }
+}
+
+impl std::ops::Deref for Reading<'_> {
+    type Target = [f32];
+
+    fn deref(&self) -> &[f32] {
+        &self.tables.weights
+    }
+}
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        let Tables { shape, weights, kept, .. } = &mut *self.tables;
+        if let Kept::Resting(resting) = kept {
+            resting.give_back(shape, weights);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! What a comparison came to, as a table, a picture, a page and JSON.
+
+use crate::suite::Outcome;
+use anyhow::Context;
+use organza_report::chart::{Axis, Chart, Line, Scale, picture};
+use organza_train::settings::Method;
+use serde::Serialize;
+use std::fmt;
+use std::path::Path;
+
+/// One run among others.
+#[derive(Clone, Debug, Serialize)]
+struct Row {
+    method: Method,
+    /// The budget; none without privacy.
+    epsilon: Option<f64>,
+    /// What was spent of it.
+    spent: Option<f64>,
+    delta: Option<f64>,
+    test_loss: f64,
+    /// (frequency loss - loss) / (frequency loss - loss without privacy).
+    share_of_signal: Option<f64>,
+    seconds: f64,
+}
+
+/// All runs. Losses, shares and seconds are *not private*.
+#[derive(Debug, Serialize)]
+pub(super) struct Comparison {
+    frequency_loss: f64,
+    not_private_loss: Option<f64>,
+    runs: Vec<Row>,
+    not_private: [&'static str; 5],
+}
+
+impl Comparison {
+    pub(super) fn new(outcomes: &[Outcome]) -> Self {
+        let exposed = outcomes.iter().find(|it| it.settings.method == Method::None);
+        let not_private_loss = exposed.map(|it| it.losses().test);
+        // Of the run without privacy, so that all are measured with one ruler.
+        let frequency_loss = exposed.or(outcomes.first()).map_or(f64::NAN, |it| it.frequency_loss);
+        let runs = outcomes.iter().map(|outcome| {
+            let test_loss = outcome.losses().test;
+            let share = |best: f64| (frequency_loss - test_loss) / (frequency_loss - best);
+            Row {
+                method: outcome.settings.method,
+                epsilon: outcome.settings.privacy.epsilon,
+                spent: outcome.epsilon,
+                delta: outcome.delta,
+                test_loss,
+                share_of_signal: not_private_loss.map(share).filter(|share| share.is_finite()),
+                seconds: outcome.seconds,
+            }
+        });
+        let not_private =
+            ["frequency_loss", "not_private_loss", "test_loss", "share_of_signal", "seconds"];
+        Self { frequency_loss, not_private_loss, runs: runs.collect(), not_private }
+    }
+
+    /// Writes `comparison.json` and `comparison.svg`.
+    pub(super) fn write(&self, folder: &Path) -> anyhow::Result<()> {
+        let write = |name: &str, text: String| {
+            let path = folder.join(name);
+            std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+        };
+        write("comparison.json", serde_json::to_string_pretty(self)? + "\n")?;
+        write("comparison.svg", picture(&self.charts()))
+    }
+
+    fn charts(&self) -> Vec<Chart> {
+        let axis = |label: &str, scale| Axis { label: label.to_owned(), scale };
+        let chart = |title: &str, vertical: &str, value: fn(&Row) -> Option<f64>| Chart {
+            title: title.to_owned(),
+            horizontal: axis("epsilon", Scale::Logarithmic),
+            vertical: axis(vertical, Scale::Linear),
+            lines: self.lines(value),
+            mark: None,
+        };
+        vec![
+            chart("share of signal", "share", |row| row.share_of_signal),
+            chart("test loss", "loss", |row| Some(row.test_loss)),
+        ]
+    }
+
+    /// A line for each method; the one without privacy is level.
+    fn lines(&self, value: fn(&Row) -> Option<f64>) -> Vec<Line> {
+        let budgets = || self.runs.iter().filter_map(|row| row.epsilon);
+        let ends = [budgets().fold(f64::INFINITY, f64::min), budgets().fold(0.0, f64::max)];
+        let mut lines: Vec<Line> = Vec::new();
+        for row in &self.runs {
+            let Some(value) = value(row) else { continue };
+            let points = match row.epsilon {
+                Some(epsilon) => vec![(epsilon, value)],
+                None => ends.map(|epsilon| (epsilon, value)).to_vec(),
+            };
+            let name = row.method.to_string();
+            match lines.iter_mut().find(|line| line.name == name) {
+                Some(line) => line.points.extend(points),
+                None => lines.push(Line { name, points }),
+            }
+        }
+        for line in &mut lines {
+            line.points.sort_by(|one, other| one.0.total_cmp(&other.0));
+        }
+        lines
+    }
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            formatter,
+            "{:10}{:>10}{:>12}{:>12}{:>12}",
+            "method", "epsilon", "test loss*", "signal*", "seconds*"
+        )?;
+        for row in &self.runs {
+            let epsilon = row.epsilon.map_or("-".to_owned(), |it| it.to_string());
+            let share = row.share_of_signal.map_or("-".to_owned(), |it| format!("{it:.3}"));
+            let Row { method, test_loss, seconds, .. } = row;
+            let method = method.to_string();
+            writeln!(
+                formatter,
+                "{method:10}{epsilon:>10}{test_loss:>12.4}{share:>12}{seconds:>12.1}"
+            )?;
+        }
+        writeln!(formatter, "\nword frequencies alone: {:.4}*", self.frequency_loss)?;
+        writeln!(formatter, "* not private: from the data without noise, for your eyes only")
+    }
+}
