@@ -2,7 +2,7 @@
 //! words.
 //!
 //! [`page::Page`] is filled section by section and written as one HTML file, with each figure as SVG
-//! and each table as CSV beside it.
+//! and each table as CSV beside it; [`run::RunFiles`] fills one from the files of a training run.
 #![forbid(unsafe_code)]
 
 pub mod chart;
@@ -10,3 +10,4 @@ pub mod describe;
 pub mod digits;
 mod escape;
 pub mod page;
+pub mod run;

@@ -9,6 +9,8 @@ use std::fmt::{self, Write};
 const SPACE: f64 = 210.0;
 /// The share of its place that a bar takes.
 const FILLED: f64 = 0.82;
+/// How far the axis goes beyond the line to compare with.
+const ROOM: f64 = 1.12;
 /// The space of one letter of a caption.
 const LETTER: f64 = 7.5;
 
@@ -66,7 +68,8 @@ impl Draw for Bars {
         let top = Legend::new(&[]).floor();
         let floor = top + SPACE;
         let heights = self.bars.iter().map(|bar| bar.value);
-        let all = heights.chain(self.reference().map(|(height, _)| height));
+        // A little room above, for the name of the line.
+        let all = heights.chain(self.reference().map(|(height, _)| ROOM * height));
         let up = Ruler::new(Scale::Linear, all, (floor, top));
         title(svg, &self.title)?;
         vertical(svg, &self.vertical, &up, top, floor)?;

@@ -10,6 +10,8 @@ use std::fmt::{self, Write};
 
 /// The height of the space for curves.
 const SPACE: f64 = 210.0;
+/// How far the axis goes beyond the marked point, whose caption stands there.
+const ROOM: f64 = 1.12;
 
 /// One curve.
 #[derive(Clone, Debug)]
@@ -112,7 +114,7 @@ impl Chart {
         Ok(())
     }
 
-    fn write_mark(&self, svg: &mut String, across: &Ruler, up: &Ruler, top: f64) -> fmt::Result {
+    fn write_mark(&self, svg: &mut String, across: &Ruler, up: &Ruler) -> fmt::Result {
         let Some((x, y, caption)) = &self.mark else { return Ok(()) };
         let (x, y) = (across.place(*x), up.place(*y));
         // Where the curve is not: right of one that falls, left of one that rises.
@@ -125,7 +127,7 @@ impl Chart {
             ("start", (x + 8.0).min(WIDTH - 4.0 - width), -8.0)
         } else {
             let side = (x - 8.0).max(LEFT + 6.0 + width);
-            ("end", side, if y < top + 16.0 { 18.0 } else { -10.0 })
+            ("end", side, -10.0)
         };
         writeln!(
             svg,
@@ -167,7 +169,7 @@ impl Draw for Chart {
 
     fn write(&self, svg: &mut String, tips: Tips) -> fmt::Result {
         let points = || {
-            let marked = self.mark.iter().map(|(across, up, _)| (*across, *up));
+            let marked = self.mark.iter().map(|(across, up, _)| (*across, ROOM * up));
             self.lines.iter().flat_map(|line| line.points.iter().copied()).chain(marked)
         };
         let legend = self.legend();
@@ -181,7 +183,7 @@ impl Draw for Chart {
         vertical(svg, &self.vertical.label, &up, top, floor)?;
         self.write_horizontal(svg, &across, top, floor)?;
         self.write_lines(svg, &across, &up, tips)?;
-        self.write_mark(svg, &across, &up, top)
+        self.write_mark(svg, &across, &up)
     }
 }
 

@@ -96,7 +96,9 @@ impl Ruler {
     pub(super) fn ticks(&self) -> Vec<f64> {
         match self.scale {
             Scale::Linear | Scale::Fitted => {
-                let rough = (self.high - self.low) / 5.0;
+                // Captions side by side need more room than captions one above another.
+                let most = if self.scale == Scale::Fitted { 7.0 } else { 5.0 };
+                let rough = (self.high - self.low) / most;
                 let power = 10_f64.powf(rough.log10().floor());
                 let step = [1.0, 2.0, 5.0, 10.0]
                     .into_iter()

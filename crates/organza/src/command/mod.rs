@@ -7,6 +7,7 @@ mod completions;
 mod data;
 mod event;
 mod nearest;
+mod report;
 mod resume;
 mod similarity;
 mod train;
@@ -19,6 +20,7 @@ use clap::Subcommand;
 pub(crate) enum Command {
     Train(Box<train::Train>),
     Resume(resume::Resume),
+    Report(report::Report),
     Nearest(nearest::Nearest),
     Analogy(analogy::Analogy),
     Similarity(similarity::Similarity),
@@ -35,6 +37,7 @@ impl Command {
         match self {
             Self::Train(command) => command.run(output),
             Self::Resume(command) => command.run(output),
+            Self::Report(command) => command.run(output),
             Self::Nearest(command) => command.run(output),
             Self::Analogy(command) => command.run(output),
             Self::Similarity(command) => command.run(output),
