@@ -10,6 +10,17 @@
   };
 
   // Above the point, or below it where there is no room, and always within the window.
+  const place = () => {
+    const box = shown.getBoundingClientRect();
+    const own = tip.getBoundingClientRect();
+    const { clientWidth: width, clientHeight: height } = document.documentElement;
+    const left = box.left + box.width / 2 - own.width / 2;
+    const above = box.top - own.height - 8;
+    tip.style.left = Math.max(6, Math.min(left, width - own.width - 6)) + "px";
+    tip.style.top = (above < 4 ? box.bottom + 8 : above) + "px";
+    return box.bottom > 0 && box.top < height;
+  };
+
   const show = (point) => {
     if (!point || point === shown) return;
     hide();
@@ -17,13 +28,7 @@
     point.classList.add("on");
     tip.textContent = point.dataset.tip;
     tip.hidden = false;
-    const box = point.getBoundingClientRect();
-    const own = tip.getBoundingClientRect();
-    const width = document.documentElement.clientWidth;
-    const left = box.left + box.width / 2 - own.width / 2;
-    const above = box.top - own.height - 8;
-    tip.style.left = Math.max(6, Math.min(left, width - own.width - 6)) + "px";
-    tip.style.top = (above < 4 ? box.bottom + 8 : above) + "px";
+    place();
   };
 
   const nearest = (chart, points, event) => {
@@ -64,7 +69,9 @@
     mark.addEventListener("blur", hide);
   }
 
-  addEventListener("scroll", hide, { passive: true });
+  addEventListener("scroll", () => {
+    if (shown && !place()) hide();
+  }, { passive: true });
   addEventListener("keydown", (event) => {
     if (event.key === "Escape") hide();
   });
