@@ -1,7 +1,7 @@
 //! Every check of the workspace, in the order in which they run: the quick ones that fail most
 //! often come first.
 
-use crate::{hygiene, step::Step, tools};
+use crate::{browser, hygiene, step::Step, tools};
 use anyhow::{Context, Result, bail};
 use std::time::{Duration, Instant};
 
@@ -40,6 +40,12 @@ const CHECKS: &[Check] = &[
         remedy: "where an output changed on purpose: `INSTA_UPDATE=always cargo test -p organza`, \
                  then look at the difference in tests/snapshots",
         run: tests,
+    },
+    Check {
+        name: "browser",
+        meaning: "pages work in Chromium: values on hover, light and dark, on a phone, no network",
+        remedy: "look at target/browser, the pages and their screenshots",
+        run: browser::check,
     },
     Check {
         name: "documentation",
@@ -95,15 +101,18 @@ pub(crate) fn list() {
     }
 }
 
-/// Runs the checks with these names, or all where there are none, and stops at the first failure.
-pub(crate) fn run(names: &[&str]) -> Result<()> {
-    if let Some(unknown) = names.iter().find(|name| CHECKS.iter().all(|check| check.name != **name))
-    {
+/// Runs the checks with these names, or all where there are none, but none of `without`, and stops at
+/// the first failure.
+pub(crate) fn run(names: &[&str], without: &[&str]) -> Result<()> {
+    let is_unknown = |name: &&&str| CHECKS.iter().all(|check| check.name != **name);
+    if let Some(unknown) = names.iter().chain(without).find(is_unknown) {
         let known: Vec<&str> = CHECKS.iter().map(|check| check.name).collect();
         bail!("no check is called `{unknown}`; there are {}", known.join(", "));
     }
     let chosen: Vec<&Check> =
         CHECKS.iter().filter(|check| names.is_empty() || names.contains(&check.name)).collect();
+    let (left_out, chosen): (Vec<&Check>, Vec<&Check>) =
+        chosen.into_iter().partition(|check| without.contains(&check.name));
     let start = Instant::now();
     let mut times = Vec::new();
     for (index, check) in chosen.iter().enumerate() {
@@ -127,7 +136,13 @@ pub(crate) fn run(names: &[&str]) -> Result<()> {
             seconds(start.elapsed())
         );
     }
-    println!("\nAll checks passed.");
+    match left_out.as_slice() {
+        [] => println!("\nAll checks passed."),
+        _ => println!("\nThe checks that were run passed."),
+    }
+    for check in left_out {
+        println!("  {:<15} LEFT OUT: it says nothing about this change", check.name);
+    }
     for (name, time) in times {
         println!("  {name:<15} {:>9}", seconds(time));
     }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod browser;
 mod checks;
 mod hygiene;
 mod step;
@@ -15,6 +16,8 @@ use step::Step;
 const USAGE: &str = "\
 Usage:
   cargo xtask test [CHECK]...    run every check in order, or only those named
+  cargo xtask test --without CHECK...
+                                 run every check but those named
   cargo xtask bench [FILTER]     run the benchmarks, or only those whose name holds FILTER";
 
 fn main() -> ExitCode {
@@ -30,7 +33,8 @@ fn main() -> ExitCode {
 fn run(arguments: &[String]) -> Result<()> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["test", names @ ..] => checks::run(names),
+        ["test", "--without", without @ ..] => checks::run(&[], without),
+        ["test", names @ ..] => checks::run(names, &[]),
         ["bench"] => bench(&[]),
         ["bench", filter] => bench(&["--", filter]),
         ["help" | "--help" | "-h"] | [] => {

@@ -1,8 +1,8 @@
 //! The tools that checks need, installed where they are missing.
 
 use crate::{step::Step, workspace};
-use anyhow::{Context, Result, bail};
-use std::{ffi::OsString, fs, time::Instant};
+use anyhow::{Context, Result, anyhow, bail};
+use std::{env, ffi::OsString, fs, path::PathBuf, time::Instant};
 
 /// The version whose configuration `deny.toml` is written for.
 const DENY_VERSION: &str = "0.20.2";
@@ -21,7 +21,7 @@ pub(crate) fn require_component(component: &str, subcommand: &str) -> Result<()>
 /// A cargo-deny of the right version, built if need be.
 pub(crate) fn cargo_deny() -> Result<OsString> {
     let tools = workspace::tools();
-    let name = format!("cargo-deny{}", std::env::consts::EXE_SUFFIX);
+    let name = format!("cargo-deny{}", env::consts::EXE_SUFFIX);
     let own = tools.join("bin").join(name).into_os_string();
     for candidate in [own.clone(), OsString::from("cargo-deny")] {
         if is_deny(&candidate) {
@@ -44,6 +44,40 @@ pub(crate) fn cargo_deny() -> Result<OsString> {
     fs::remove_dir_all(&build).context("cannot remove the build files of cargo-deny")?;
     println!("cargo-deny is ready after {:.0} s", start.elapsed().as_secs_f64());
     Ok(own)
+}
+
+/// What the test of pages needs, by the names of Debian.
+const BROWSER_PACKAGES: [&str; 3] = ["chromium", "chromium-driver", "fonts-dejavu-core"];
+
+/// The driver of Chromium, and Chromium; installed where they are missing and that is possible.
+pub(crate) fn browser() -> Result<(PathBuf, PathBuf)> {
+    let found = || Some((find("chromedriver")?, find("chromium")?));
+    if let Some(both) = found() {
+        return Ok(both);
+    }
+    println!("chromium or chromedriver is missing: installing {}", BROWSER_PACKAGES.join(" and "));
+    let is_root =
+        Step::program("id").arguments(&["-u"]).stdout().is_some_and(|id| id.trim() == "0");
+    let install = || -> Result<()> {
+        Step::program("apt-get").arguments(&["update", "--quiet"]).run()?;
+        let install = ["install", "--yes", "--quiet", "--no-install-recommends"];
+        Step::program("apt-get").arguments(&install).arguments(&BROWSER_PACKAGES).run()
+    };
+    let outcome = if is_root { install() } else { Err(anyhow!("only root can install them")) };
+    outcome.and_then(|()| found().context("they are installed, yet not found")).with_context(|| {
+        format!(
+            "pages can only be tested in a browser: install it (on Debian \
+             `sudo apt-get install {}`), or leave this check out by \
+             `cargo xtask test --without browser`",
+            BROWSER_PACKAGES.join(" ")
+        )
+    })
+}
+
+/// A program by its name, where the shell would find it.
+fn find(program: &str) -> Option<PathBuf> {
+    let folders = env::var_os("PATH")?;
+    env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())
 }
 
 fn is_deny(program: &OsString) -> bool {

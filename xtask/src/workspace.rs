@@ -8,10 +8,14 @@ pub(crate) fn root() -> PathBuf {
     manifest.parent().map_or_else(|| PathBuf::from("."), PathBuf::from)
 }
 
+/// Where everything that is built goes.
+pub(crate) fn target() -> PathBuf {
+    root().join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| OsString::from("target")))
+}
+
 /// Where the checks keep the tools that they install.
 pub(crate) fn tools() -> PathBuf {
-    let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| OsString::from("target"));
-    root().join(target).join("tools")
+    target().join("tools")
 }
 
 /// The cargo that started us, so that all steps use the same toolchain.

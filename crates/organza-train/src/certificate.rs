@@ -2,10 +2,11 @@
 
 use crate::settings::{Method, Settings};
 use organza_ledger::{Event, Ledger, Neighbouring, PublicFact, Unit};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// What a run promises.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Certificate {
     /// The version of the format.
     pub version: u64,
@@ -22,7 +23,7 @@ pub struct Certificate {
     /// What is protected as one.
     pub unit: Unit,
     /// The accountant that priced it.
-    pub accountant: &'static str,
+    pub accountant: Cow<'static, str>,
     /// The number of steps.
     pub steps: u64,
     /// What was released.
@@ -58,8 +59,12 @@ impl Certificate {
         if settings.method != Method::None {
             conditions.push("nobody but the owner sees the private part of the run folder".into());
         }
-        let not_private =
-            ["metrics.jsonl: train, validation, test", "report.html: curve", "timings"];
+        let not_private = [
+            "metrics.jsonl: train, validation, test",
+            "summary.json: losses, timings, memory",
+            "report.html, figures, tables: what is marked there",
+            "timings",
+        ];
         Self {
             version: 1,
             method: settings.method,
@@ -68,7 +73,7 @@ impl Certificate {
             delta: spent.map(|_| settings.privacy.delta),
             neighbouring: settings.privacy.neighbouring,
             unit: settings.privacy.unit,
-            accountant: "pld",
+            accountant: "pld".into(),
             steps,
             events: ledger.map(Ledger::events).unwrap_or_default(),
             public: ledger.map(|ledger| ledger.header().public.clone()).unwrap_or_default(),

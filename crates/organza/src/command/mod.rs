@@ -10,6 +10,7 @@ mod completions;
 mod data;
 mod event;
 mod nearest;
+mod report;
 mod resume;
 mod similarity;
 mod train;
@@ -22,6 +23,7 @@ use clap::Subcommand;
 pub(crate) enum Command {
     Train(Box<train::Train>),
     Resume(resume::Resume),
+    Report(report::Report),
     Nearest(nearest::Nearest),
     Analogy(analogy::Analogy),
     Similarity(similarity::Similarity),
@@ -41,6 +43,7 @@ impl Command {
         match self {
             Self::Train(command) => command.run(output),
             Self::Resume(command) => command.run(output),
+            Self::Report(command) => command.run(output),
             Self::Nearest(command) => command.run(output),
             Self::Analogy(command) => command.run(output),
             Self::Similarity(command) => command.run(output),

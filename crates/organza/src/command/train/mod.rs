@@ -1,15 +1,16 @@
 //! `organza train`: from text and a budget to word vectors, a certificate and a report.
 
 mod options;
-mod page;
 mod summary;
 
+use super::report::REPORT;
 use crate::progress::{Progress, Stop, target};
 use crate::{arguments::Arguments, output::Output};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory};
 use indicatif::ProgressBar;
 pub(crate) use options::{Asked, OptimizerName, Options, method_parser, rule_parser};
+use organza_report::run::RunFiles;
 use organza_train::{Ended, RunFolder, Session, SessionError};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -26,7 +27,7 @@ Training has noise calibrated to --epsilon and --delta (or as --noise-multiplier
 number of units is released with a charge. What you declare public (--units, --vocabulary \
 declared-public, --vocabulary-file) is used as it is and stands on the certificate.
 
-Not private: the losses (metrics.jsonl, report.html, the summary), timings and memory come from the \
+Not private: the losses (metrics.jsonl, summary.json, report.html with figures/ and tables/), timings and memory come from the \
 data without noise and are marked wherever they are shown. A run with --seed or --method none \
 has no guarantee at all. The folder private/ holds the key of the noise and is deleted at the end.";
 
@@ -130,8 +131,8 @@ impl Running {
         let folder = RunFolder::open(path)?;
         let made = progress.made();
         let summary = Summary::new(path, &settings, &finished, made, begun.elapsed());
-        let page = page::html(&settings, &finished, &summary);
-        folder.write(&folder.file("report.html"), page.as_bytes())?;
+        folder.write(&folder.file("summary.json"), summary.file()?.as_bytes())?;
+        RunFiles::read(path)?.page().write(path, REPORT)?;
         if !self.keep_private {
             folder.forget_private()?;
         }

@@ -1,14 +1,17 @@
 //! What a finished run came to, for people and for programs.
 
-use crate::describe::number;
 use crate::memory::peak_megabytes;
 use crate::output::{DOUBT, GOOD};
+use organza_report::run::headline;
 use organza_train::settings::{Method, SelectionRule, Settings};
-use organza_train::{Certificate, Finished, Losses};
+use organza_train::{Finished, Losses};
 use serde::Serialize;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// The version of `summary.json`.
+const FILE_VERSION: u64 = 1;
 
 /// The outcome of a run. Losses are no numbers where there was nothing to measure; JSON has `null`.
 #[derive(Debug, Serialize)]
@@ -30,6 +33,14 @@ pub(super) struct Summary {
     folder: PathBuf,
     #[serde(skip)]
     promise: Promise,
+}
+
+/// `summary.json`.
+#[derive(Serialize)]
+struct File<'a> {
+    version: u64,
+    #[serde(flatten)]
+    summary: &'a Summary,
 }
 
 /// What the first line of a summary says.
@@ -77,17 +88,18 @@ impl Summary {
             peak_rss_mb: peak_megabytes(),
             not_private,
             folder: folder.to_owned(),
-            promise: Promise { seeded: settings.seed.is_some(), of: promise(certificate) },
+            promise: Promise { seeded: settings.seed.is_some(), of: headline(certificate) },
         }
     }
 
-    /// The steps of the whole run.
-    pub(super) fn steps(&self) -> u64 {
-        self.steps
+    /// The summary as the file of the run.
+    pub(super) fn file(&self) -> serde_json::Result<String> {
+        let file = File { version: FILE_VERSION, summary: self };
+        serde_json::to_string_pretty(&file).map(|text| text + "\n")
     }
 
     /// Name, value and whether it is private, in the order in which they are shown.
-    pub(super) fn rows(&self) -> Vec<(&'static str, String, bool)> {
+    fn rows(&self) -> Vec<(&'static str, String, bool)> {
         let loss = |value: f64| if value.is_finite() { format!("{value:.4}") } else { "-".into() };
         let select = self.select.map_or(String::new(), |rule| format!(", {rule}"));
         let optional = |value: Option<f64>, unit: &str| {
@@ -105,21 +117,6 @@ impl Summary {
             ("peak_rss_mb", "memory", optional(self.peak_rss_mb, "MB")),
         ];
         rows.map(|(field, name, value)| (name, value, !self.not_private.contains(&field))).into()
-    }
-}
-
-/// What is promised, in a line.
-pub(super) fn promise(certificate: &Certificate) -> String {
-    let Certificate { epsilon, delta, unit, neighbouring, .. } = certificate;
-    match (epsilon, delta) {
-        (Some(epsilon), Some(delta)) => {
-            let digits = if *epsilon < 0.1 { 8 } else { 4 };
-            format!(
-                "epsilon {epsilon:.digits$} at delta {} for each {unit} ({neighbouring})",
-                number(*delta)
-            )
-        }
-        _ => "without privacy: there is no guarantee".to_owned(),
     }
 }
 
@@ -143,7 +140,7 @@ impl fmt::Display for Summary {
             formatter,
             "{folder}/certificate.json     what is promised, and what it was spent on"
         )?;
-        writeln!(formatter, "{folder}/report.html          the learning curve; not private")?;
+        writeln!(formatter, "{folder}/report.html          all of it on one page; not private")?;
         writeln!(formatter, "\nNext: organza nearest {folder} WORD")
     }
 }

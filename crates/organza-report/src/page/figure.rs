@@ -1,0 +1,75 @@
+//! Figures: charts that belong together, with a caption and a file of their own.
+
+use super::html::mark;
+use crate::chart::{Drawing, inline, picture};
+use crate::escape::{data_link, escaped, prose};
+
+/// Charts that belong together.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    name: String,
+    caption: String,
+    not_private: Option<String>,
+    panels: Vec<Drawing>,
+}
+
+impl Figure {
+    /// A figure of one chart; `name` is that of its file, without an ending.
+    pub fn new(name: impl Into<String>, chart: impl Into<Drawing>) -> Self {
+        Self {
+            name: name.into(),
+            caption: String::new(),
+            not_private: None,
+            panels: vec![chart.into()],
+        }
+    }
+
+    /// One more chart, beside the others where there is room.
+    pub fn panel(mut self, chart: impl Into<Drawing>) -> Self {
+        self.panels.push(chart.into());
+        self
+    }
+
+    /// What to see in it.
+    pub fn caption(mut self, text: impl Into<String>) -> Self {
+        self.caption = text.into();
+        self
+    }
+
+    /// Marks it as not private, and says why.
+    pub fn not_private(mut self, why: impl Into<String>) -> Self {
+        self.not_private = Some(why.into());
+        self
+    }
+
+    pub(super) fn is_marked(&self) -> bool {
+        self.not_private.is_some()
+    }
+
+    /// The name of its file.
+    pub(super) fn file(&self) -> String {
+        format!("{}.svg", super::files::safe(&self.name))
+    }
+
+    /// Its file.
+    pub(super) fn svg(&self) -> String {
+        picture(&self.panels)
+    }
+
+    pub(super) fn html(&self) -> String {
+        let file = self.file();
+        let panels: String = self.panels.iter().map(inline).collect();
+        let kind = if self.panels.len() > 1 { "figure many" } else { "figure" };
+        format!(
+            "<figure class=\"{kind}\">\n<div class=\"panels\">\n{panels}</div>\n<figcaption>{}{}\
+             <a class=\"save\" download=\"{}\" href=\"{}\">SVG</a></figcaption>\n</figure>\n",
+            mark(self.not_private.as_deref()),
+            match self.caption.as_str() {
+                "" => String::new(),
+                caption => format!("<p>{}</p>\n", prose(caption)),
+            },
+            escaped(&file),
+            data_link("image/svg+xml", &self.svg())
+        )
+    }
+}

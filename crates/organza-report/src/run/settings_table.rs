@@ -1,0 +1,57 @@
+//! The settings of a run as a table.
+
+use crate::describe::number;
+use crate::page::{Section, Table};
+use serde::Serialize;
+use serde_json::Value;
+
+/// All settings that are set, by the names that they have in the file.
+pub(super) fn section(settings: &impl Serialize) -> Section {
+    let mut rows = Vec::new();
+    flatten("", &serde_json::to_value(settings).unwrap_or_default(), &mut rows);
+    let mut table = Table::new("settings", ["setting", "value"]);
+    for (name, value) in rows {
+        table = table.row([name.into(), value.into()]);
+    }
+    Section::new("Settings")
+        .text("Repeat this run by `organza train --settings settings.json --out FOLDER`.")
+        .table(table)
+}
+
+/// Values by their path; what is not set is left out.
+fn flatten(path: &str, value: &Value, rows: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                flatten(&path, value, rows);
+            }
+        }
+        Value::Null => {}
+        Value::String(text) => rows.push((path.to_owned(), text.clone())),
+        Value::Bool(flag) => {
+            rows.push((path.to_owned(), if *flag { "yes" } else { "no" }.to_owned()))
+        }
+        Value::Number(value) => {
+            let shown = value.as_f64().map_or_else(|| value.to_string(), number);
+            rows.push((path.to_owned(), shown));
+        }
+        Value::Array(_) => rows.push((path.to_owned(), value.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_have_the_names_of_the_file() {
+        let mut rows = Vec::new();
+        let settings =
+            serde_json::json!({"a": {"b": 1e-6, "c": null}, "d": "x", "e": [1], "f": true});
+        flatten("", &settings, &mut rows);
+        let shown: Vec<String> =
+            rows.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        assert_eq!(shown, ["a.b 1e-6", "d x", "e [1]", "f yes"]);
+    }
+}

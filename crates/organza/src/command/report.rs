@@ -1,0 +1,63 @@
+//! `organza report`: the page of a run, made again.
+
+use crate::output::{GOOD, Output};
+use clap::Args;
+use organza_report::run::RunFiles;
+use serde::Serialize;
+use std::fmt;
+use std::path::PathBuf;
+
+/// The page of a run, in its folder.
+pub(super) const REPORT: &str = "report.html";
+
+const EXAMPLES: &str = "\
+Examples:
+  organza report run
+  xdg-open run/report.html
+
+To publish a page, delete run/metrics.jsonl and run/summary.json first, which are not private, \
+with run/figures and run/tables: the page is then made without them.";
+
+/// Make the page of a finished run again
+///
+/// report.html shows what is promised, what was learned, where the budget went and near words. It is
+/// one file that needs no other. Each figure is written to figures/ as SVG, each table to tables/ as
+/// CSV. All of it comes from the files in the folder of the run; the data is not read.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Report {
+    /// The folder of a finished run
+    run: PathBuf,
+}
+
+impl Report {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
+        let files = RunFiles::read(&self.run)?;
+        let page = files.page();
+        page.write(&self.run, REPORT)?;
+        let report = self.run.join(REPORT);
+        let private = files.certificate.private && !page.has_marks();
+        output.result(&Written { report, private })?;
+        Ok(())
+    }
+}
+
+/// What was written.
+#[derive(Serialize)]
+struct Written {
+    report: PathBuf,
+    /// Whether all that it shows is private.
+    private: bool,
+}
+
+impl fmt::Display for Written {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let report = self.report.display();
+        let mark = if self.private {
+            ""
+        } else {
+            ", which is not private: it is for whoever holds the data"
+        };
+        writeln!(formatter, "{GOOD}wrote {report}{GOOD:#}{mark}")
+    }
+}
