@@ -90,7 +90,7 @@ fn long_lines_are_cut_without_favour() {
 
 #[test]
 fn other_rules_release_common_words() {
-    let mut lines = vec!["the cat", "the dog", "the cow"].repeat(200);
+    let mut lines = ["the cat", "the dog", "the cow"].repeat(200);
     lines.push("secret");
     let text = read(&lines, Layout::Lines).unwrap();
     let delta = 1e-6;

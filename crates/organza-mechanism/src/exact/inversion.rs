@@ -8,7 +8,7 @@ const LAST_BIT: f64 = 1.0 / 18_446_744_073_709_551_616.0;
 /// 2^-60: how far the first word of a uniform number must be from a probability, beside its slack.
 const COARSENESS: f64 = 16.0 * LAST_BIT;
 /// The words of fraction with which the first exact comparison is made.
-const FIRST_PLACES: usize = 4;
+pub(crate) const FIRST_PLACES: usize = 4;
 
 /// A law on whole numbers, by its tail.
 pub(crate) trait Tail {

@@ -147,7 +147,8 @@ fn replaced_units_are_private_too() {
     let settings =
         HistogramSettings { cells: 4, neighbouring, bound: Bound::Total(1), noise, bar: None };
     let plan = HistogramPlan::new(settings).unwrap();
-    let (with, without): ([&[(u64, f64)]; 1], [&[(u64, f64)]; 1]) = ([&[(0, 1.0)]], [&[(1, 1.0)]]);
+    let with: [&[(u64, f64)]; 1] = [&[(0, 1.0)]];
+    let without: [&[(u64, f64)]; 1] = [&[(1, 1.0)]];
     let see = |cells: &Cells| (value(cells, 0), value(cells, 1));
     audit("counts, one replaced", 2_218, &plan, [&with, &without], see)
         .holds(&[Claim { epsilon: 1.0, delta: 0.0 }], 0.7);
