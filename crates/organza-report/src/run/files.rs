@@ -107,7 +107,7 @@ impl RunFiles {
         }
         let ledger = match settings.method {
             Method::None => None,
-            Method::Dpsgd | Method::Sparse => {
+            Method::Counts | Method::Dpsgd | Method::Sparse => {
                 let path = folder.file("ledger.jsonl");
                 if !path.exists() {
                     let meaning = "without it nothing says what the budget was spent on";

@@ -97,12 +97,13 @@ impl RunFiles {
         };
         let steps = Fact::new("steps", count(certificate.steps)).note(match self.settings.method {
             Method::None => "without noise".to_owned(),
+            Method::Counts => "counts were released once".to_owned(),
             Method::Dpsgd => "noise on every coordinate".to_owned(),
             Method::Sparse => format!("{} selection", self.settings.selection.rule),
         });
         page = page.fact(match self.settings.method {
             Method::None => steps.not_private("computed from the number of units"),
-            Method::Dpsgd | Method::Sparse => steps,
+            Method::Counts | Method::Dpsgd | Method::Sparse => steps,
         });
         if let Some(last) = self.points.last().filter(|last| last.losses.test.is_finite()) {
             let note = match self.measured.frequency_loss {
