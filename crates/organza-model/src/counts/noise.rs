@@ -105,12 +105,15 @@ pub(super) struct Correction {
     pub(super) missing: f64,
     /// The variance of the corrected value of an empty cell.
     pub(super) variance: f64,
+    /// The same of a cell that holds what is likely: larger, if only a few of those pass the bar.
+    pub(super) variance_of_likely: f64,
 }
 
 impl Correction {
     /// Without a bar nothing is to be corrected.
     fn none(noise: &CountNoise) -> Self {
-        Self { offset: 0.0, missing: 0.0, variance: noise.variance() }
+        let variance = noise.variance();
+        Self { offset: 0.0, missing: 0.0, variance, variance_of_likely: variance }
     }
 
     /// The correction for a public bar of a cell that holds nothing or about `likely`.
@@ -131,11 +134,15 @@ impl Correction {
         let (first, second) = (-empty.mean, likely - mean_of_one);
         let offset = (first * (1.0 - one.chance) - second * (1.0 - empty.chance)) / determinant;
         let missing = (empty.chance * second - one.chance * first) / determinant;
-        let variance = empty.square
-            + 2.0 * offset * empty.mean
-            + offset * offset * empty.chance
-            + missing * missing * (1.0 - empty.chance);
-        Self { offset, missing, variance }
+        // The mean square about the true count, which the corrected value has as its mean.
+        let variance = |above: &Above, count: f64| {
+            above.square
+                + 2.0 * offset * above.mean
+                + offset * offset * above.chance
+                + (missing - count).powi(2) * (1.0 - above.chance)
+        };
+        let (variance, variance_of_likely) = (variance(&empty, 0.0), variance(&one, likely));
+        Self { offset, missing, variance, variance_of_likely }
     }
 }
 

@@ -37,9 +37,14 @@ impl CellLaw {
         Correction::new(&self.noise, self.bar, likely)
     }
 
-    /// The share of a cell's variance that is not noise.
+    /// The share of a cell's variance that is not noise. What a bar does differs between empty cells
+    /// and others, so both count by how many there are.
     fn trust(&self, mean: f64) -> f64 {
-        let variance = self.correction(mean).variance * self.pairs_per_count.powi(2);
+        let correction = self.correction(mean);
+        let filled = (mean / DISPERSION).min(1.0);
+        let variance =
+            (1.0 - filled) * correction.variance + filled * correction.variance_of_likely;
+        let variance = variance * self.pairs_per_count.powi(2);
         DISPERSION * mean / (DISPERSION * mean + variance)
     }
 }
