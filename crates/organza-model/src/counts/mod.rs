@@ -175,9 +175,19 @@ pub fn learn_counts(
     }
     let table = table::Table::new(model, counts, settings)?;
     let penalty = PENALTY_SHARE * table.norm_of_noise();
-    let cells = table.into_cells(counts)?;
+    let cells = table.into_cells(counts, model.words() <= DENSE_WORDS)?;
     let solution = fit::solve(&cells, penalty, model.dimensions(), settings.most_passes);
+    let parameters = parameters(model, &cells, &solution)?;
+    let rank = solution.matrix.values.len();
+    Ok(CountsFit { parameters, rank, penalty, passes: solution.passes, settled: solution.settled })
+}
 
+/// The two tables and the bias that make the solution.
+fn parameters(
+    model: &WordVectors,
+    cells: &cells::Cells,
+    solution: &fit::Solution,
+) -> Result<Vec<f32>, CountsError> {
     let (dimensions, words) = (model.dimensions(), model.words() as usize);
     let mut parameters = vec![0.0; model.parameters()];
     let (target, rest) = parameters.split_at_mut(words * dimensions);
@@ -193,6 +203,8 @@ pub fn learn_counts(
     }
     let bias: Vec<f32> = cells.words.iter().map(|word| word.bias as f32).collect();
     model.set_bias(&mut parameters, &bias)?;
-    let rank = solution.matrix.values.len();
-    Ok(CountsFit { parameters, rank, penalty, passes: solution.passes, settled: solution.settled })
+    Ok(parameters)
 }
+
+#[cfg(test)]
+mod tests;

@@ -105,37 +105,44 @@ pub(super) struct Correction {
     pub(super) missing: f64,
     /// The variance of the corrected value of an empty cell.
     pub(super) variance: f64,
+    /// The same of a cell that holds what is likely: larger, if only a few of those pass the bar.
+    pub(super) variance_of_likely: f64,
 }
 
 impl Correction {
     /// Without a bar nothing is to be corrected.
     fn none(noise: &CountNoise) -> Self {
-        Self { offset: 0.0, missing: 0.0, variance: noise.variance() }
+        let variance = noise.variance();
+        Self { offset: 0.0, missing: 0.0, variance, variance_of_likely: variance }
     }
 
-    /// The correction for a public bar, where one co-occurrence adds `single` to its cell.
+    /// The correction for a public bar of a cell that holds nothing or about `likely`.
     ///
     /// A cell with true count u is released with probability p(u), and m(u) is the mean of its
     /// released value (0 if not released). The corrected value has mean m + offset p + missing (1 - p),
-    /// which is made equal to u at u = 0 and at u = `single`: two linear equations. So cells that are
-    /// empty and cells with a single co-occurrence, which are nearly all, are unbiased, and a large
-    /// count is off by `offset` at the most.
-    pub(super) fn new(noise: &CountNoise, bar: Option<f64>, single: f64) -> Self {
+    /// which is made equal to u at u = 0 and at u = `likely`: two linear equations. With `likely` the
+    /// larger of a single co-occurrence and what word counts let expect, cells of rare words, which hold
+    /// nothing or little, are unbiased, and so are those of frequent words, whose `offset` is nearly 0.
+    pub(super) fn new(noise: &CountNoise, bar: Option<f64>, likely: f64) -> Self {
         let Some(bar) = bar else { return Self::none(noise) };
-        let (empty, one) = (noise.above(bar), noise.above(bar - single));
-        let mean_of_one = one.mean + single * one.chance;
+        let (empty, one) = (noise.above(bar), noise.above(bar - likely));
+        let mean_of_one = one.mean + likely * one.chance;
         let determinant = empty.chance * (1.0 - one.chance) - one.chance * (1.0 - empty.chance);
         if determinant.abs() < 1e-12 {
             return Self::none(noise);
         }
-        let (first, second) = (-empty.mean, single - mean_of_one);
+        let (first, second) = (-empty.mean, likely - mean_of_one);
         let offset = (first * (1.0 - one.chance) - second * (1.0 - empty.chance)) / determinant;
         let missing = (empty.chance * second - one.chance * first) / determinant;
-        let variance = empty.square
-            + 2.0 * offset * empty.mean
-            + offset * offset * empty.chance
-            + missing * missing * (1.0 - empty.chance);
-        Self { offset, missing, variance }
+        // The mean square about the true count, which the corrected value has as its mean.
+        let variance = |above: &Above, count: f64| {
+            above.square
+                + 2.0 * offset * above.mean
+                + offset * offset * above.chance
+                + (missing - count).powi(2) * (1.0 - above.chance)
+        };
+        let (variance, variance_of_likely) = (variance(&empty, 0.0), variance(&one, likely));
+        Self { offset, missing, variance, variance_of_likely }
     }
 }
 

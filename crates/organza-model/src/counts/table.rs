@@ -2,9 +2,7 @@
 
 use super::cells::{Cells, Entry, Word};
 use super::noise::Correction;
-use super::{
-    CountNoise, CountedPair, CountsError, CountsSettings, DENSE_WORDS, NoisyCounts, frequency_bias,
-};
+use super::{CountNoise, CountedPair, CountsError, CountsSettings, NoisyCounts, frequency_bias};
 use crate::{ModelError, WordVectors};
 use rayon::prelude::*;
 
@@ -21,9 +19,34 @@ const DISPERSION: f64 = 2.0;
 pub(super) struct Table {
     words: Vec<Word>,
     total: f64,
-    correction: Correction,
-    /// The variance of a corrected cell's noise, in ordered pairs.
-    variance: f64,
+    cell: CellLaw,
+}
+
+/// What is public about every cell.
+#[derive(Clone, Copy)]
+struct CellLaw {
+    noise: CountNoise,
+    bar: Option<f64>,
+    pairs_per_count: f64,
+}
+
+impl CellLaw {
+    /// The correction of a cell for which word counts let expect `mean` ordered pairs.
+    fn correction(&self, mean: f64) -> Correction {
+        let likely = mean.max(DISPERSION) / self.pairs_per_count;
+        Correction::new(&self.noise, self.bar, likely)
+    }
+
+    /// The share of a cell's variance that is not noise. What a bar does differs between empty cells
+    /// and others, so both count by how many there are.
+    fn trust(&self, mean: f64) -> f64 {
+        let correction = self.correction(mean);
+        let filled = (mean / DISPERSION).min(1.0);
+        let variance =
+            (1.0 - filled) * correction.variance + filled * correction.variance_of_likely;
+        let variance = variance * self.pairs_per_count.powi(2);
+        DISPERSION * mean / (DISPERSION * mean + variance)
+    }
 }
 
 impl Table {
@@ -57,16 +80,15 @@ impl Table {
         {
             number(what, value, f64::NEG_INFINITY)?;
         }
-        let single = DISPERSION / counts.pairs_per_count;
-        let correction = Correction::new(&counts.noise, counts.bar, single);
-        let variance = correction.variance * counts.pairs_per_count.powi(2);
+        let NoisyCounts { noise, bar, pairs_per_count, .. } = *counts;
+        let cell = CellLaw { noise, bar, pairs_per_count };
 
         // A word whose noisy count is lost in the noise is taken to be as frequent as the noise allows.
         let floor = counts.word_deviation.max(1.0);
         let mut words: Vec<f64> = counts.word_counts.iter().map(|count| count.max(floor)).collect();
         let mut total: f64 = words.iter().sum();
         if counts.clipped {
-            let scale = table_total(counts, &correction, words.len()) / total;
+            let scale = table_total(counts, &cell.correction(0.0), words.len()) / total;
             if scale <= 0.0 {
                 return Err(CountsError::NoTotal);
             }
@@ -79,7 +101,7 @@ impl Table {
         let words = words.iter().zip(bias).zip(settings.negative_weights).map(
             |((&count, bias), weight)| {
                 let bias = f64::from(bias);
-                let own = trust(2.0 * count * count / total, variance);
+                let own = cell.trust(2.0 * count * count / total);
                 Word {
                     count,
                     bias,
@@ -89,7 +111,7 @@ impl Table {
                 }
             },
         );
-        Ok(Self { words: words.collect(), total, correction, variance })
+        Ok(Self { words: words.collect(), total, cell })
     }
 
     /// About the operator norm of the whitened gradient at 0 if there is no signal: 2 sqrt(rho(S)).
@@ -106,7 +128,7 @@ impl Table {
             .map(|group| (&self.words[group[group.len() / 2]], group.len() as f64))
             .collect();
         let variance = |left: &Word, right: &Word| {
-            let trust = trust(2.0 * left.count * right.count / self.total, self.variance);
+            let trust = self.cell.trust(2.0 * left.count * right.count / self.total);
             let slope = (1.0 / (1.0 + left.bias.exp()) + 1.0 / (1.0 + right.bias.exp())) / 2.0;
             trust * slope * slope
         };
@@ -126,15 +148,19 @@ impl Table {
         2.0 * (self.total * largest).sqrt() / self.words.len() as f64
     }
 
-    /// The cells, with one entry for each word of a pair.
-    pub(super) fn into_cells(self, counts: &NoisyCounts<'_>) -> Result<Cells, CountsError> {
+    /// The cells, with one entry for each word of a pair: of all cells, or if not `dense` of those that
+    /// were released and the diagonal.
+    pub(super) fn into_cells(
+        self,
+        counts: &NoisyCounts<'_>,
+        dense: bool,
+    ) -> Result<Cells, CountsError> {
         let words = self.words.len();
         let expected = words as u64 * (words as u64 + 1) / 2;
         let found = counts.pairs.len() as u64;
         if counts.bar.is_none() && counts.noise != CountNoise::None && found != expected {
             return Err(CountsError::Missing { found, expected });
         }
-        let missing = self.correction.missing * counts.pairs_per_count;
         let mut rows: Vec<Vec<(u32, f64)>> = vec![Vec::new(); words];
         for CountedPair { first, second, count } in counts.pairs {
             for word in [*first, *second] {
@@ -142,13 +168,11 @@ impl Table {
                     return Err(ModelError::Word { word, words: words as u32 }.into());
                 }
             }
-            let pairs = (count + self.correction.offset) * counts.pairs_per_count;
-            rows[*first as usize].push((*second, pairs));
+            rows[*first as usize].push((*second, *count));
             if first != second {
-                rows[*second as usize].push((*first, pairs));
+                rows[*second as usize].push((*first, *count));
             }
         }
-        let dense = words <= DENSE_WORDS as usize;
         let rows: Vec<Vec<Entry>> = rows
             .into_par_iter()
             .enumerate()
@@ -172,14 +196,8 @@ impl Table {
                     columns
                 };
                 for column in columns {
-                    let pairs = match given.peek() {
-                        Some((next, pairs)) if *next == column => {
-                            given.next();
-                            *pairs
-                        }
-                        _ => missing,
-                    };
-                    entries.push(self.entry(row, column, pairs));
+                    let released = given.next_if(|(next, _)| *next == column);
+                    entries.push(self.entry(row, column, released.map(|(_, count)| *count)));
                 }
                 Ok(entries)
             })
@@ -189,25 +207,25 @@ impl Table {
             starts.push(starts[starts.len() - 1] + row.len());
         }
         let entries: Vec<Entry> = rows.concat();
+        // Where no cell is likely to hold anything, all are corrected alike.
+        let missing = self.cell.correction(0.0).missing * counts.pairs_per_count;
         let missing = if dense || found == expected { None } else { Some(-missing / 2.0) };
         Ok(Cells { words: self.words, entries, starts, total: self.total, missing })
     }
 
-    fn entry(&self, row: usize, column: u32, pairs: f64) -> Entry {
+    fn entry(&self, row: usize, column: u32, released: Option<f64>) -> Entry {
         let diagonal = row == column as usize;
         let mean = self.words[row].count * self.words[column as usize].count / self.total;
         let in_cell = if diagonal { mean } else { 2.0 * mean };
+        let correction = self.cell.correction(in_cell);
+        let count = released.map_or(correction.missing, |count| count + correction.offset);
+        let pairs = count * self.cell.pairs_per_count;
         Entry {
             column,
             count: if diagonal { pairs } else { pairs / 2.0 } as f32,
-            trust: trust(in_cell, self.variance) as f32,
+            trust: self.cell.trust(in_cell) as f32,
         }
     }
-}
-
-/// The share of a cell's variance that is not noise, by the mean of its ordered pairs.
-fn trust(mean: f64, variance: f64) -> f64 {
-    DISPERSION * mean / (DISPERSION * mean + variance)
 }
 
 /// The number of ordered pairs in the table, corrected for the bar.
