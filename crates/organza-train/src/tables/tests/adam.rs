@@ -1,7 +1,8 @@
-//! Tables kept up to date when they are read against the loop over all coordinates.
-#![allow(clippy::unwrap_used)]
+//! Adam kept up to date when it is read against the loop over all coordinates.
 
-use super::*;
+use crate::OptimizerSettings;
+use crate::tables::{AdamSettings, Reading, TableState, Tables, Upkeep};
+use organza_mechanism::Shape;
 
 const STEPS: u64 = 10_000;
 
