@@ -81,6 +81,16 @@ impl PlainSum {
         self.sum.row(row)
     }
 
+    /// Adds all of `other`, which is of the same shape, and leaves it zero.
+    pub fn take(&mut self, other: &mut Self) {
+        for (row, values) in other.sum.rows() {
+            if let Some(sums) = self.sum.row(row) {
+                sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+            }
+        }
+        other.sum.clear();
+    }
+
     /// Calls `visit` with the first coordinate and the values, times `scale`, of each touched row in
     /// ascending order, and leaves zero.
     pub fn drain(&mut self, scale: f32, mut visit: impl FnMut(u64, &[f32])) {
@@ -114,10 +124,7 @@ mod tests {
             let mut seen = Vec::new();
             sum.drain(0.5, |first, values| seen.push((first, values.to_vec())));
             let half = 0.5 * round as f32;
-            assert_eq!(
-                seen,
-                [(0, vec![half, 0.0]), (2, vec![half, 0.0]), (9, vec![2.0 * half])]
-            );
+            assert_eq!(seen, [(0, vec![half, 0.0]), (2, vec![half, 0.0]), (9, vec![2.0 * half])]);
         }
     }
 }

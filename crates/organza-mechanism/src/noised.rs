@@ -29,7 +29,11 @@ pub struct Noised {
 enum Body {
     Sparse,
     /// The second clip, and whether all integers are exact as doubles.
-    Dense { coordinates: u64, projection: Projection, exact: bool },
+    Dense {
+        coordinates: u64,
+        projection: Projection,
+        exact: bool,
+    },
 }
 
 /// Without the values: those of a dense release have no noise yet.
@@ -96,7 +100,7 @@ impl Noised {
                 let rows = DenseRows::from(&self.memory, projection, first);
                 let noise = self.memory.run.plan.noise();
                 let random = self.random.shard(block);
-                let mut dense = DenseNoise { noise, exact, rows, random };
+                let mut dense = DenseNoise::new(noise, exact, rows, random);
                 let mut values = [0.0; VISITED];
                 for start in (first..end).step_by(VISITED) {
                     let values = &mut values[..VISITED.min((end - start) as usize)];

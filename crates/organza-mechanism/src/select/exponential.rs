@@ -127,9 +127,11 @@ fn by_gumbel(
     let Workspace { rows, touched, runs, noisy: rings, drawn, .. } = workspace;
     scores.touched(rows, touched);
     rings.clear();
-    rings.extend(touched.iter().map(|(candidate, score)| {
-        (libm::log(exponential(random)) - weight * score, *candidate)
-    }));
+    rings.extend(
+        touched.iter().map(|(candidate, score)| {
+            (libm::log(exponential(random)) - weight * score, *candidate)
+        }),
+    );
     let kept = rings.len().min(draws as usize);
     if kept > 0 && kept < rings.len() {
         rings.select_nth_unstable_by(kept - 1, |one, other| one.0.total_cmp(&other.0));

@@ -102,14 +102,7 @@ impl Selector for Everything {
         None
     }
 
-    fn select(
-        &self,
-        _: &ClippedSum,
-        _: &mut PrivateRandom,
-        _: &mut Workspace,
-        _: &mut Vec<u64>,
-    ) {
-    }
+    fn select(&self, _: &ClippedSum, _: &mut PrivateRandom, _: &mut Workspace, _: &mut Vec<u64>) {}
 
     fn event(&self, noise: Event) -> Event {
         noise
