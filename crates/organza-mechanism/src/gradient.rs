@@ -81,6 +81,16 @@ impl PlainSum {
         self.sum.row(row)
     }
 
+    /// Adds all of `other`, which is of the same shape, and leaves it zero.
+    pub fn take(&mut self, other: &mut Self) {
+        for (row, values) in other.sum.rows() {
+            if let Some(sums) = self.sum.row(row) {
+                sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+            }
+        }
+        other.sum.clear();
+    }
+
     /// Calls `visit` with the first coordinate and the values, times `scale`, of each touched row in
     /// ascending order, and leaves zero.
     pub fn drain(&mut self, scale: f32, mut visit: impl FnMut(u64, &[f32])) {

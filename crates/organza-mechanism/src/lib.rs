@@ -33,6 +33,7 @@ mod scores;
 mod select;
 mod shape;
 mod sum;
+mod whole;
 
 pub use batch::{Batch, BatchPart, BatchSum, PartSum, PoissonSampler, Selected};
 pub use count::NoisyCount;

@@ -14,6 +14,7 @@ mod export;
 mod folder;
 pub mod metrics;
 mod optimizer;
+mod plain;
 mod planned;
 mod prepare;
 mod run;

@@ -123,13 +123,11 @@ impl Moments {
             .enumerate()
             .with_min_len((COORDINATES_OF_A_THREAD / Noised::BLOCK) as usize);
         blocks.for_each(|(block, ((weights, first), second))| {
-            gradient.block(block as u64, |_, values| {
-                let part = Coordinates {
-                    weights: &mut *weights,
-                    first: &mut *first,
-                    second: &mut *second,
-                };
-                adam.on(part, Some(values));
+            let mut block_of = Coordinates { weights, first, second };
+            let start = block * size;
+            gradient.block(block as u64, |coordinate, values| {
+                let from = coordinate as usize - start;
+                adam.on(block_of.part(from..from + values.len()), Some(values));
             });
         });
     }

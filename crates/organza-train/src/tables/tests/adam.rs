@@ -2,7 +2,10 @@
 
 use crate::OptimizerSettings;
 use crate::tables::{AdamSettings, Reading, TableState, Tables, Upkeep};
-use organza_mechanism::Shape;
+use organza_ledger::Neighbouring;
+use organza_mechanism::{
+    NoiseSettings, Plan, PlanSettings, RandomSource, SelectionSettings, Shape,
+};
 
 const STEPS: u64 = 10_000;
 
@@ -205,4 +208,35 @@ fn moments_never_become_denormal() {
             }
         }
     }
+}
+
+/// A dense release of several blocks, the last not full, moves what a loop over all its runs moves.
+#[test]
+fn blocks_of_noise_go_where_they_belong() {
+    let shape = Shape::table(3_001, 7).unwrap();
+    let plan = Plan::new(PlanSettings {
+        shape: shape.clone(),
+        neighbouring: Neighbouring::AddRemove,
+        rate: 1.0,
+        expected_batch: 2.0,
+        clip: 1.0,
+        selection: SelectionSettings::Everything,
+        noise: NoiseSettings::Gaussian { multiplier: 1.0, second_clip: None },
+    });
+    let sampler = plan.unwrap().sampler("training", 1, &RandomSource::from_seed(6));
+    let fresh = || {
+        let adam = settings(0.9, 0.999, 1e-8);
+        Tables::new(shape.clone(), adam, Upkeep::EveryStep, vec![0.5; 3_001 * 7]).unwrap()
+    };
+    let (mut blocks, mut runs) = (fresh(), fresh());
+    for step in 0..3 {
+        let sum = sampler.batch(step).sum(|_, gradient| gradient.row(2_999).unwrap().fill(0.1));
+        let noised = sum.select().noise();
+        assert!(noised.blocks() > 2);
+        blocks.apply(&noised);
+        runs.step(|visit| noised.visit(visit));
+    }
+    let parameters = blocks.into_parameters();
+    assert_eq!(parameters, runs.into_parameters());
+    assert!(parameters.iter().all(|parameter| *parameter != 0.5), "every coordinate has moved");
 }
