@@ -83,6 +83,10 @@ impl ClippedSum {
         &self.shape
     }
 
+    pub(crate) fn shared_shape(&self) -> &Arc<Shape> {
+        &self.shape
+    }
+
     /// The largest size that a value can have, in grid steps: 2^30 a unit.
     pub(crate) fn largest(&self) -> f64 {
         self.units as f64 * crate::grid::STEPS_OF_CLIP
