@@ -47,6 +47,10 @@ impl UnitGradient {
         &self.values
     }
 
+    pub(crate) fn row_numbers(&self) -> &[u32] {
+        self.index.rows()
+    }
+
     /// The rows and their values, in the order in which they came.
     #[inline(always)]
     pub(crate) fn rows(&self) -> impl ExactSizeIterator<Item = (u32, &[f32])> {
