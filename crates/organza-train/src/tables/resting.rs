@@ -10,7 +10,7 @@
 //!
 //! So the table holds the resting places. A coordinate that gets a gradient gets a new one; every other is
 //! left alone, and a row that is read is moved to where it is now for as long as it is read. The short form
-//! on the right is good to 1e-6 of the distance unless `eps` is felt beside sqrt(v); such coordinates are
+//! on the right is good to 3e-6 of the distance unless `eps` is felt beside sqrt(v); such coordinates are
 //! marked and take the long form.
 //!
 //! # Privacy
@@ -37,7 +37,7 @@ const LANES: usize = 64;
 /// Numbers of a page of memory.
 const PAGE: usize = 1_024;
 /// What the short form may err by, relative to the distance.
-const SHORT_FORM: f64 = 1e-6;
+const SHORT_FORM: f64 = 3e-6;
 
 /// What Adam knows of each coordinate besides its resting place.
 #[derive(Clone, Debug, PartialEq)]
