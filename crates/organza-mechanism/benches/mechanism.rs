@@ -8,8 +8,8 @@ use organza_ledger::{MaxNoise, Neighbouring};
 use organza_mechanism::random::Purpose;
 use organza_mechanism::sample::{exponential, fill_normal, fill_normal_f32, gumbel, laplace};
 use organza_mechanism::{
-    BatchSum, By, NoiseSettings, Plan, PlanSettings, RandomSource, SelectionSettings, Shape,
-    UnitGradient,
+    BatchSum, By, NoiseSettings, Plan, PlanSettings, PoissonSampler, RandomSource,
+    SelectionSettings, Shape, UnitGradient,
 };
 use std::hint::black_box;
 
@@ -18,6 +18,8 @@ const UNITS: u64 = 20;
 const ROWS_OF_A_UNIT: u64 = 10;
 
 fn plan(coordinates: u64, selection: SelectionSettings) -> Plan {
+    // As in the paper: a second clip after a selection, none for dense noise.
+    let second_clip = (selection != SelectionSettings::Everything).then_some(1.0);
     Plan::new(PlanSettings {
         shape: Shape::table(coordinates / DIMENSIONS, DIMENSIONS).unwrap(),
         neighbouring: Neighbouring::AddRemove,
@@ -25,7 +27,7 @@ fn plan(coordinates: u64, selection: SelectionSettings) -> Plan {
         expected_batch: UNITS as f64,
         clip: 15.0,
         selection,
-        noise: NoiseSettings::Gaussian { multiplier: 0.5, second_clip: Some(1.0) },
+        noise: NoiseSettings::Gaussian { multiplier: 0.5, second_clip },
     })
     .unwrap()
 }
@@ -41,10 +43,13 @@ fn gradient(unit: u64, rows: u64, gradient: &mut UnitGradient) {
     }
 }
 
-fn sum(plan: &Plan, source: &RandomSource) -> BatchSum {
+fn sampler(plan: &Plan, source: &RandomSource) -> PoissonSampler {
+    plan.sampler("training", UNITS, source)
+}
+
+fn sum(plan: &Plan, sampler: &PoissonSampler) -> BatchSum {
     let rows = plan.settings().shape.rows();
-    let batch = plan.sampler("training", UNITS, source).batch(0);
-    batch.sum(|unit, target| gradient(unit, rows, target))
+    sampler.batch(0).sum(|unit, target| gradient(unit, rows, target))
 }
 
 fn selection(criterion: &mut Criterion) {
@@ -78,9 +83,10 @@ fn selection(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(format!("select 100: {name}"));
         for coordinates in [100_000, 10_000_000, 1_000_000_000] {
             let plan = plan(coordinates, settings.clone());
+            let sampler = sampler(&plan, &source);
             group.bench_function(BenchmarkId::from_parameter(coordinates), |bencher| {
                 bencher.iter_batched(
-                    || sum(&plan, &source),
+                    || sum(&plan, &sampler),
                     |sum| sum.select(),
                     BatchSize::LargeInput,
                 );
@@ -101,9 +107,10 @@ fn step(criterion: &mut Criterion) {
             cap: 0.1,
         };
         let plan = plan(coordinates, settings);
+        let sampler = sampler(&plan, &source);
         group.bench_function(BenchmarkId::from_parameter(coordinates), |bencher| {
             bencher.iter(|| {
-                let noised = sum(&plan, &source).select().noise();
+                let noised = sum(&plan, &sampler).select().noise();
                 let mut total = 0.0;
                 noised.visit(|_, values| total += values[0]);
                 total
@@ -112,9 +119,10 @@ fn step(criterion: &mut Criterion) {
     }
     group.finish();
     let plan = plan(100_000, SelectionSettings::Everything);
+    let sampler = sampler(&plan, &source);
     criterion.bench_function("from gradients to noise, dense, 100,000 coordinates", |bencher| {
         bencher.iter(|| {
-            let noised = sum(&plan, &source).select().noise();
+            let noised = sum(&plan, &sampler).select().noise();
             let mut total = 0.0;
             noised.visit(|_, values| total += values[0]);
             total

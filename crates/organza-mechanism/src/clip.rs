@@ -2,6 +2,7 @@
 
 use crate::gradient::UnitGradient;
 use crate::grid::Grid;
+use crate::whole::integer;
 use pulp::{Arch, Simd, WithSimd};
 
 /// A unit's gradient with the factor that clips it to S1 and takes it to the grid.
@@ -53,8 +54,8 @@ impl WithSimd for SumOfSquares<'_> {
 /// A value of a gradient in whole grid steps, truncated toward zero.
 #[inline(always)]
 pub(crate) fn truncated(value: f32, factor: f64) -> i64 {
-    // A cast truncates toward zero; a clipped value has at most 30 bits, so 32 hold it.
-    i64::from((f64::from(value) * factor) as i32)
+    // A clipped value is finite and has at most 30 bits.
+    integer((f64::from(value) * factor).trunc())
 }
 
 #[cfg(test)]

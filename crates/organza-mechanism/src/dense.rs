@@ -4,6 +4,7 @@ use crate::memory::Memory;
 use crate::noise::{Noise, Projection};
 use crate::random::PrivateRandom;
 use crate::sample::{CHUNK, normals_of, size_of_block};
+use crate::whole::large_integer;
 use pulp::{Arch, Simd, WithSimd};
 
 /// The touched rows of a sum, read in the order of coordinates.
@@ -22,8 +23,8 @@ impl<'a> DenseRows<'a> {
         Self { memory, projection, next: next.saturating_sub(1) }
     }
 
-    /// Adds what lies at `first` and after it to `sums`, and tells whether there was anything.
-    fn add_to(&mut self, first: u64, sums: &mut [i64]) -> bool {
+    /// Puts what lies at `first` and after it into `sums`, and tells whether there was anything.
+    fn put_into(&mut self, first: u64, sums: &mut [i64]) -> bool {
         let end = first + sums.len() as u64;
         let mut any = false;
         while let Some((start, row)) = self.memory.release.runs.get(self.next) {
@@ -33,8 +34,13 @@ impl<'a> DenseRows<'a> {
                 any = true;
                 let values = &values[(from - start) as usize..(to - start) as usize];
                 let sums = &mut sums[(from - first) as usize..(to - first) as usize];
-                for (sum, value) in sums.iter_mut().zip(values) {
-                    *sum += self.projection.apply(*value);
+                match self.projection {
+                    Projection::None => sums.copy_from_slice(values),
+                    projection => {
+                        for (sum, value) in sums.iter_mut().zip(values) {
+                            *sum = projection.apply(*value);
+                        }
+                    }
                 }
             }
             if start + values.len() as u64 > end || *start >= end {
@@ -48,36 +54,55 @@ impl<'a> DenseRows<'a> {
 
 /// The noised values of one block, from its first coordinate to its last.
 pub(crate) struct DenseNoise<'a> {
-    pub(crate) noise: &'a Noise,
+    noise: &'a Noise,
     /// Whether all integers are exact as doubles.
-    pub(crate) exact: bool,
-    pub(crate) rows: DenseRows<'a>,
-    pub(crate) random: PrivateRandom,
+    exact: bool,
+    rows: DenseRows<'a>,
+    random: PrivateRandom,
+    words: [u64; CHUNK],
+    sums: [i64; CHUNK],
 }
 
-impl DenseNoise<'_> {
+impl<'a> DenseNoise<'a> {
+    pub(crate) fn new(
+        noise: &'a Noise,
+        exact: bool,
+        rows: DenseRows<'a>,
+        random: PrivateRandom,
+    ) -> Self {
+        Self { noise, exact, rows, random, words: [0; CHUNK], sums: [0; CHUNK] }
+    }
+
     /// Fills `values` with the averaged values and their noise, from the coordinate `first` on, which is
-    /// the one after the last of the call before.
+    /// the one after the last of the call before. Only the last chunk of a block may be short.
     pub(crate) fn fill(&mut self, first: u64, values: &mut [f32]) {
-        let arch = Arch::new();
-        let mut words = [0; CHUNK];
-        let mut sums = [0; CHUNK];
-        let mut dirty = false;
         for (values, first) in values.chunks_mut(CHUNK).zip((first..).step_by(CHUNK)) {
-            if dirty {
-                sums.fill(0);
-            }
-            dirty = self.rows.add_to(first, &mut sums[..values.len()]);
-            let words = &mut words[..size_of_block(values.len())];
-            self.random.fill(words);
-            let sums = dirty.then_some(&sums[..values.len()]);
-            let (deviation, step) = (self.noise.deviation, self.noise.released_step());
-            if self.exact {
-                arch.dispatch(InDoubles { words, sums, values, deviation, step });
+            let touched = self.rows.put_into(first, &mut self.sums[..values.len()]);
+            let size = size_of_block(values.len());
+            self.random.fill(&mut self.words[..size]);
+            if size == values.len() {
+                self.chunk(touched, values);
             } else {
-                let multiple = self.noise.multiple();
-                arch.dispatch(InIntegers { words, sums, values, deviation, step, multiple });
+                // Normals come in whole vectors: those beyond the end go nowhere.
+                let mut padded = [0.0; CHUNK];
+                self.chunk(touched, &mut padded[..size]);
+                values.copy_from_slice(&padded[..values.len()]);
             }
+            if touched {
+                self.sums.fill(0);
+            }
+        }
+    }
+
+    fn chunk(&self, touched: bool, values: &mut [f32]) {
+        let (words, sums) = (&self.words[..values.len()], &self.sums[..values.len()]);
+        let (deviation, step) = (self.noise.deviation, self.noise.released_step());
+        if self.exact {
+            let sums = touched.then_some(sums);
+            Arch::new().dispatch(InDoubles { words, sums, values, deviation, step });
+        } else {
+            let multiple = self.noise.multiple();
+            Arch::new().dispatch(InIntegers { words, sums, values, deviation, step, multiple });
         }
     }
 }
@@ -97,18 +122,15 @@ impl WithSimd for InDoubles<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let mut normals = [0.0; CHUNK];
-        normals_of(self.words, &mut normals[..self.words.len()]);
-        if let Some(sums) = self.sums {
-            for ((value, normal), sum) in self.values.iter_mut().zip(&normals).zip(sums) {
-                let noise = (normal * self.deviation).round_ties_even();
-                *value = ((*sum as f64 + noise) * self.step) as f32;
+        let Self { words, values, deviation, step, .. } = self;
+        let noise = |normal: f64| (normal * deviation).round_ties_even();
+        match self.sums {
+            None => {
+                normals_of(words, &[(); CHUNK], values, |(), normal| (noise(normal) * step) as f32)
             }
-        } else {
-            for (value, normal) in self.values.iter_mut().zip(&normals) {
-                let noise = (normal * self.deviation).round_ties_even();
-                *value = (noise * self.step) as f32;
-            }
+            Some(sums) => normals_of(words, sums, values, |sum, normal| {
+                ((sum as f64 + noise(normal)) * step) as f32
+            }),
         }
     }
 }
@@ -116,8 +138,7 @@ impl WithSimd for InDoubles<'_> {
 /// The same for integers of any size.
 struct InIntegers<'a> {
     words: &'a [u64],
-    /// None where all are zero.
-    sums: Option<&'a [i64]>,
+    sums: &'a [i64],
     values: &'a mut [f32],
     deviation: f64,
     step: f64,
@@ -130,16 +151,12 @@ impl WithSimd for InIntegers<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let mut normals = [0.0; CHUNK];
-        normals_of(self.words, &mut normals[..self.words.len()]);
         let (half, mask) = (self.multiple / 2, -self.multiple);
-        let zeros = [0; CHUNK];
-        let sums = self.sums.unwrap_or(&zeros);
-        for ((value, normal), sum) in self.values.iter_mut().zip(&normals).zip(sums) {
-            let noise = (normal * self.deviation).round_ties_even() as i64;
+        normals_of(self.words, self.sums, self.values, |sum, normal| {
+            let noise = large_integer((normal * self.deviation).round_ties_even());
             let noisy = sum.wrapping_add(noise).wrapping_add(half) & mask;
-            *value = (noisy as f64 * self.step) as f32;
-        }
+            (noisy as f64 * self.step) as f32
+        });
     }
 }
 
@@ -156,11 +173,13 @@ mod tests {
             let deviation = 1.37 * f64::from(1_u32 << bits);
             let sums: Vec<i64> =
                 words.iter().map(|word| (*word as i64) >> (13 + word % 50)).collect();
-            for sums in [None, Some(sums.as_slice())] {
+            let zeros = vec![0; CHUNK];
+            for sums in [&zeros, &sums] {
                 let (mut doubles, mut integers) = ([0.0; CHUNK], [1.0; CHUNK]);
                 let (words, step) = (words.as_slice(), 3e-9);
                 let values = &mut doubles;
-                Arch::new().dispatch(InDoubles { words, sums, values, deviation, step });
+                let some = sums.iter().any(|sum| *sum != 0).then_some(sums.as_slice());
+                Arch::new().dispatch(InDoubles { words, sums: some, values, deviation, step });
                 let (values, multiple) = (&mut integers, 1);
                 Arch::new().dispatch(InIntegers { words, sums, values, deviation, step, multiple });
                 assert_eq!(doubles, integers);

@@ -47,6 +47,10 @@ impl UnitGradient {
         &self.values
     }
 
+    pub(crate) fn row_numbers(&self) -> &[u32] {
+        self.index.rows()
+    }
+
     /// The rows and their values, in the order in which they came.
     #[inline(always)]
     pub(crate) fn rows(&self) -> impl ExactSizeIterator<Item = (u32, &[f32])> {
@@ -79,6 +83,16 @@ impl PlainSum {
     /// The sum at `row`, to add to: zero at first. `None` beyond the last row.
     pub fn row(&mut self, row: u32) -> Option<&mut [f32]> {
         self.sum.row(row)
+    }
+
+    /// Adds all of `other`, which is of the same shape, and leaves it zero.
+    pub fn take(&mut self, other: &mut Self) {
+        for (row, values) in other.sum.rows() {
+            if let Some(sums) = self.sum.row(row) {
+                sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+            }
+        }
+        other.sum.clear();
     }
 
     /// Calls `visit` with the first coordinate and the values, times `scale`, of each touched row in

@@ -8,6 +8,9 @@
 //!      ─(select)─▶ Selected ─(clip S2, noise)─▶ Noised ─▶ optimizer
 //! ```
 //!
+//! Where dense noise is left for later ([`OwedNoise`]), [`TouchedRows`] stand in the place of [`Noised`], and
+//! go nowhere but into a table with debts.
+//!
 //! A [`Plan`] is made from checked settings and makes all the others; its sampler also makes the
 //! charge ([`PoissonSampler::charge`]), so what is drawn and what is charged agree. Whoever runs steps
 //! makes that charge first. Only [`Noised`] has values to read, but for counts that say themselves
@@ -41,6 +44,7 @@ mod select;
 mod shape;
 mod sum;
 mod unknown_domain;
+mod whole;
 
 pub use batch::{Batch, BatchPart, BatchSum, PartSum, PoissonSampler, Selected};
 pub use count::NoisyCount;

@@ -36,7 +36,12 @@ impl Memory {
 
     fn clear(&mut self) {
         self.units.clear();
-        self.gradient.clear();
+        if self.gradient.is_of(self.sum.shared_shape()) {
+            self.gradient.clear();
+        } else {
+            // Swapped for one of another plan, by whoever wrote to it.
+            self.gradient = UnitGradient::new(self.sum.shared_shape().clone());
+        }
         self.sum.clear();
         self.indices.clear();
         self.release.clear();

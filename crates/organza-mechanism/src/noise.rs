@@ -5,6 +5,7 @@ use crate::plan::{NoiseSettings, PlanError, positive};
 use crate::random::PrivateRandom;
 use crate::sample::{fill_normal, laplace};
 use crate::select::Selector;
+use crate::whole::large_integer;
 use organza_ledger::{Event, Neighbouring};
 use pulp::{Arch, Simd, WithSimd};
 
@@ -260,7 +261,7 @@ impl WithSimd for AddRounded<'_> {
     fn with_simd<S: Simd>(self, _: S) {
         let (half, mask) = (self.multiple / 2, -self.multiple);
         for (value, draw) in self.values.iter_mut().zip(self.draws) {
-            let noise = (draw * self.deviation).round_ties_even() as i64;
+            let noise = large_integer((draw * self.deviation).round_ties_even());
             *value = value.wrapping_add(noise).wrapping_add(half) & mask;
         }
     }

@@ -103,7 +103,7 @@ impl Noised {
                 let rows = DenseRows::from(&self.memory, projection, first);
                 let noise = self.memory.run.plan.noise();
                 let random = self.random.shard(block);
-                let mut dense = DenseNoise { noise, exact, rows, random };
+                let mut dense = DenseNoise::new(noise, exact, rows, random);
                 let mut values = [0.0; VISITED];
                 for start in (first..end).step_by(VISITED) {
                     let values = &mut values[..VISITED.min((end - start) as usize)];

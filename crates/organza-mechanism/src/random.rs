@@ -16,8 +16,8 @@ use zeroize::Zeroize;
 /// How many words are made at a time: 64 blocks, which the widest processors encrypt side by side. Fewer
 /// would go through one by one, and take as long.
 const READY: usize = 128;
-/// Words in a block of the cipher.
-const BLOCK: usize = 2;
+/// The same in blocks of two words.
+const BLOCKS: usize = READY / 2;
 
 type Stream = CtrCore<Aes256Enc, Ctr64LE>;
 
@@ -220,7 +220,7 @@ impl StepRandom {
         // The first half counts blocks, up to 2^64 of them.
         nonce[8..].copy_from_slice(&shard.to_le_bytes());
         let stream = CtrCore::inner_iv_init(self.cipher.clone(), &nonce.into());
-        PrivateRandom { stream, ready: [0; READY], used: READY }
+        PrivateRandom { stream, ready: [Block::default(); BLOCKS], used: READY }
     }
 }
 
@@ -236,7 +236,7 @@ impl std::fmt::Debug for StepRandom {
 /// name again does give the same bits.
 pub struct PrivateRandom {
     stream: Stream,
-    ready: [u64; READY],
+    ready: [Block; BLOCKS],
     used: usize,
 }
 
@@ -247,41 +247,47 @@ impl PrivateRandom {
         if self.used == READY {
             self.refill();
         }
-        let word = std::mem::take(&mut self.ready[self.used]);
+        let bytes = &mut self.ready[self.used / 2].as_chunks_mut::<8>().0[self.used % 2];
         self.used += 1;
-        word
+        u64::from_le_bytes(std::mem::take(bytes))
     }
 
     #[inline(never)]
     fn refill(&mut self) {
-        next_words(&mut self.stream, &mut self.ready);
+        self.stream.write_keystream_blocks(&mut self.ready);
         self.used = 0;
     }
 
     /// Fresh bits in bulk, in the order of the stream; words kept ready for scalar draws stay. What is left
     /// of the last 128 words is passed over.
     pub fn fill(&mut self, words: &mut [u64]) {
-        let (chunks, rest) = words.as_chunks_mut::<READY>();
-        for chunk in chunks {
-            next_words(&mut self.stream, chunk);
-        }
-        if !rest.is_empty() {
-            let mut last = [0; READY];
-            next_words(&mut self.stream, &mut last);
-            rest.copy_from_slice(&last[..rest.len()]);
+        if self.used == READY {
+            write_words(&mut self.stream, &mut self.ready, words);
+        } else {
+            write_words(&mut self.stream, &mut [Block::default(); BLOCKS], words);
         }
     }
 }
 
-/// The next words of the stream.
-fn next_words(stream: &mut Stream, words: &mut [u64; READY]) {
-    let mut blocks = [Block::default(); READY / BLOCK];
-    stream.write_keystream_blocks(&mut blocks);
-    for (words, block) in words.as_chunks_mut::<BLOCK>().0.iter_mut().zip(&blocks) {
-        for (word, bytes) in words.iter_mut().zip(block.as_chunks::<8>().0) {
-            *word = u64::from_le_bytes(*bytes);
+/// Fills `words` with the next bits of the stream, by way of `blocks`.
+fn write_words(stream: &mut Stream, blocks: &mut [Block; BLOCKS], words: &mut [u64]) {
+    for words in words.chunks_mut(READY) {
+        stream.write_keystream_blocks(blocks);
+        let (pairs, last) = words.as_chunks_mut::<2>();
+        for (pair, block) in pairs.iter_mut().zip(&*blocks) {
+            *pair = halves(block);
+        }
+        if let ([last], Some(block)) = (last, blocks.get(pairs.len())) {
+            *last = halves(block)[0];
         }
     }
+}
+
+/// The two words of a block.
+#[inline(always)]
+fn halves(block: &Block) -> [u64; 2] {
+    let bits = u128::from_le_bytes((*block).into());
+    [bits as u64, (bits >> 64) as u64]
 }
 
 impl std::fmt::Debug for PrivateRandom {

@@ -32,6 +32,9 @@ pub(crate) struct ClippedSum {
     not_finite: u64,
 }
 
+/// How many rows of a joined sum are looked up ahead.
+const AHEAD: usize = 32;
+
 /// Where the values of a row are.
 #[derive(Clone, Copy)]
 struct Place {
@@ -83,6 +86,10 @@ impl ClippedSum {
         &self.shape
     }
 
+    pub(crate) fn shared_shape(&self) -> &Arc<Shape> {
+        &self.shape
+    }
+
     /// The largest size that a value can have, in grid steps: 2^30 a unit.
     pub(crate) fn largest(&self) -> f64 {
         self.units as f64 * crate::grid::STEPS_OF_CLIP
@@ -129,7 +136,11 @@ impl ClippedSum {
         let part = self.joined.len() as u32 + 1;
         self.not_finite += other.sum.not_finite;
         self.units += other.sum.units;
-        for (number, row) in other.sum.index.rows().iter().enumerate() {
+        let rows = other.sum.index.rows();
+        for (number, row) in rows.iter().enumerate() {
+            if number % AHEAD == 0 {
+                self.index.touch(&rows[number..rows.len().min(number + AHEAD)]);
+            }
             let Place { start, length, .. } = other.sum.places[number];
             let (own, new) = self.index.insert(*row);
             if new {
@@ -218,6 +229,7 @@ impl WithSimd for AddUnit<'_> {
     fn with_simd<S: Simd>(self, _: S) {
         let Self { sum, unit } = self;
         let factor = unit.factor;
+        sum.index.touch(unit.gradient.row_numbers());
         for (row, values) in unit.gradient.rows() {
             let (number, new) = sum.index.insert(row);
             if new {

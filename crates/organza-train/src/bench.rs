@@ -6,6 +6,7 @@
 
 use crate::calibration::{CalibrationError, Known};
 use crate::optimizer::OptimizerSettings;
+use crate::plain::PlainBatch;
 use crate::run::{RunError, RunPlan, StepMethod, tables};
 use crate::settings::{Method, SelectionRule, Settings};
 use crate::step::{plain_step, private_step};
@@ -152,6 +153,7 @@ pub(crate) struct Steps {
     source: RandomSource,
     method: StepMethod,
     sampler: Option<PoissonSampler>,
+    plain: PlainBatch,
     tables: Tables,
 }
 
@@ -196,16 +198,17 @@ impl Steps {
         let initial =
             task.model.initial_normal(DEVIATION, |values| fill_normal_f32(values, &mut random));
         let tables = tables(&task, &plan, sampler.as_ref(), initial)?;
-        Ok(Self { task, source, method: plan.method, sampler, tables })
+        let plain = PlainBatch::new(&task.tables()).map_err(RunError::from)?;
+        Ok(Self { task, source, method: plan.method, sampler, plain, tables })
     }
 
     /// Makes the next step.
     pub(crate) fn make(&mut self) {
-        let Self { task, source, method, sampler, tables } = self;
+        let Self { task, source, method, sampler, plain, tables } = self;
         let step = tables.steps();
         match (method, sampler) {
             (StepMethod::NotPrivate { rate, expected_batch }, _) => {
-                plain_step(task, source, step, *rate, *expected_batch, tables);
+                plain_step(task, source, step, *rate, *expected_batch, plain, tables);
             }
             (StepMethod::Private(_), Some(sampler)) => {
                 private_step(task, sampler, source, step, tables);

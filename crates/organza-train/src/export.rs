@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 pub(crate) fn write(
     folder: &RunFolder,
     prepared: &Prepared,
-    parameters: &[f32],
+    parameters: Vec<f32>,
     certificate: &Certificate,
 ) -> Result<(), VectorsError> {
     let words: Vec<String> =
@@ -26,9 +26,9 @@ pub(crate) fn write(
         ("method".to_owned(), certificate.method.to_string()),
         ("private".to_owned(), certificate.private.to_string()),
     ]);
-    SavedModel::write(&folder.file("model.safetensors"), model, parameters, &metadata)?;
+    SavedModel::write(&folder.file("model.safetensors"), model, &parameters, &metadata)?;
     write_words(&folder.file("vocabulary.txt"), &words)?;
-    let saved = SavedModel { model: *model, parameters: parameters.to_vec(), metadata };
+    let saved = SavedModel { model: *model, parameters, metadata };
     let vectors: Vectors = saved.into_vectors(words)?;
     vectors.write_text(&folder.file("vectors.txt"))?;
     vectors.write_binary(&folder.file("vectors.bin"))

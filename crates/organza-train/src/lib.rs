@@ -17,6 +17,7 @@ mod folder;
 pub mod metrics;
 mod optimizer;
 mod phases;
+mod plain;
 mod planned;
 mod prepare;
 mod run;

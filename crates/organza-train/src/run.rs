@@ -5,6 +5,7 @@ use crate::checkpoint::{Best, Checkpoint, CheckpointError};
 use crate::folder::{FolderError, RunFolder};
 use crate::metrics::{Metrics, Point};
 use crate::optimizer::OptimizerSettings;
+use crate::plain::PlainBatch;
 use crate::step::{plain_step, private_step};
 use crate::tables::{Tables, Upkeep};
 use crate::task::{Losses, Task};
@@ -165,6 +166,7 @@ pub fn run<T: Task + ?Sized>(
     if metrics.is_empty() {
         metrics.add(0, evaluate(task, &mut state.tables), observer)?;
     }
+    let mut plain = PlainBatch::new(&task.tables())?;
     let mut seconds = 0.0;
     while state.tables.steps() < plan.steps {
         let start = state.tables.steps() / plan.checkpoint_every * plan.checkpoint_every;
@@ -176,7 +178,7 @@ pub fn run<T: Task + ?Sized>(
         for step in block {
             let begun = Instant::now();
             let paid = sampler.as_ref().zip(paid.as_ref());
-            make_step(task, plan, source, step, &mut state, paid)?;
+            make_step(task, plan, source, step, &mut state, paid, &mut plain)?;
             seconds += begun.elapsed().as_secs_f64();
             let done = step + 1;
             observer.step(done, plan.steps);
@@ -271,18 +273,19 @@ fn make_step<T: Task + ?Sized>(
     step: u64,
     state: &mut Checkpoint,
     paid: Option<(&PoissonSampler, &Charged)>,
+    plain: &mut PlainBatch,
 ) -> Result<(), RunError> {
     let tables = &mut state.tables;
     match (&plan.method, paid) {
         (StepMethod::Private(_), Some((sampler, paid))) => {
-            if !covers(paid, sampler, step) {
+            if !sampler.is_paid(paid.charge(), step) {
                 return Err(RunError::NotPaid(step));
             }
             private_step(task, sampler, source, step, tables);
         }
         (StepMethod::Private(_), None) => return Err(RunError::NotPaid(step)),
         (StepMethod::NotPrivate { rate, expected_batch }, _) => {
-            plain_step(task, source, step, *rate, *expected_batch, tables);
+            plain_step(task, source, step, *rate, *expected_batch, plain, tables);
         }
     }
     if plan.average && Average::wants(tables.steps(), plan.steps) {
@@ -291,12 +294,4 @@ fn make_step<T: Task + ?Sized>(
         state.average.add(&parameters);
     }
     Ok(())
-}
-
-/// Whether `paid` is for this step of this sampler: its event, purpose, relation and key.
-fn covers(paid: &Charged, sampler: &PoissonSampler, step: u64) -> bool {
-    let (made, asked) = (paid.charge(), sampler.charge(step..step + 1));
-    made.range().contains(&step)
-        && (&made.event, &made.purpose, made.key, made.neighbouring)
-            == (&asked.event, &asked.purpose, asked.key, asked.neighbouring)
 }

@@ -307,7 +307,7 @@ impl Session {
         };
         let steps = self.planned.run.as_ref().map_or(0, |plan| plan.steps);
         let certificate = Certificate::new(&self.settings, self.ledger.as_ref(), spent, steps);
-        crate::export::write(&self.folder, &self.prepared, &parameters, &certificate)?;
+        crate::export::write(&self.folder, &self.prepared, parameters, &certificate)?;
         self.folder.write(&self.folder.file(CERTIFICATE), json(&certificate)?.as_bytes())?;
         let curve = metrics::read(&self.folder)?;
         let frequency_loss = self.prepared.task.frequency_loss().unwrap_or(f64::NAN);

@@ -1,11 +1,12 @@
 //! One step of private training: the paper's Algorithm 3, from top to bottom.
 
+use crate::plain::PlainBatch;
 use crate::tables::{Reading, Tables};
-use crate::task::{IntoUnit, Rows, Task};
-use organza_mechanism::sample::poisson_subset;
-use organza_mechanism::{PartSum, PoissonSampler, Purpose, RandomSource, Shape, UnitGradient};
+use crate::task::{IntoUnit, Task};
+use organza_mechanism::{
+    Batch, BatchSum, PartSum, PoissonSampler, Purpose, RandomSource, UnitGradient,
+};
 use rayon::prelude::*;
-use std::collections::BTreeMap;
 
 /// Batches below this size are not worth a second thread.
 const UNITS_OF_A_THREAD: usize = 64;
@@ -24,24 +25,10 @@ pub(crate) fn private_step<T: Task + ?Sized>(
 
     // w, where the batch reads it.
     let mut weights = tables.read();
-    bring_up_to_date(task, source, step, batch.units().iter().copied(), &mut weights);
+    bring_up_to_date(task, source, step, batch.units(), &mut weights);
 
     // g_j, clipped to S1, and summed; divided by the constant b when it is read.
-    let draws = source.step(Purpose::Negatives, step);
-    let parameters = &*weights;
-    let gradient = |unit: u64, gradient: &mut UnitGradient| {
-        let mut rows = IntoUnit { gradient, nowhere: Vec::new() };
-        task.gradient(parameters, unit, &mut draws.shard(unit), &mut rows);
-    };
-    let sum = match batch.units().len() / UNITS_OF_A_THREAD {
-        0 | 1 => batch.sum(gradient),
-        parts => {
-            let parts = batch.split(parts);
-            let sums: Vec<PartSum> = parts.into_par_iter().map(|part| part.sum(gradient)).collect();
-            PartSum::join(sums).expect("all parts of one batch are there once")
-        }
-    };
-
+    let sum = batch_sum(task, source, step, &weights, batch);
     drop(weights);
 
     // M = A(g, gamma): which coordinates or rows this step updates.
@@ -62,7 +49,7 @@ fn bring_up_to_date<T: Task + ?Sized>(
     task: &T,
     source: &RandomSource,
     step: u64,
-    units: impl Iterator<Item = u64>,
+    units: &[u64],
     weights: &mut Reading<'_>,
 ) {
     if !weights.asks() {
@@ -70,8 +57,33 @@ fn bring_up_to_date<T: Task + ?Sized>(
     }
     let draws = source.step(Purpose::Negatives, step);
     for unit in units {
-        if !task.reads(unit, &mut draws.shard(unit), &mut |row| weights.row(row)) {
+        if !task.reads(*unit, &mut draws.shard(*unit), &mut |row| weights.row(row)) {
             return weights.all();
+        }
+    }
+}
+
+/// The clipped sum of a batch's gradients, on as many threads as it is worth. Integer sums do not show how
+/// many there were.
+pub(crate) fn batch_sum<T: Task + ?Sized>(
+    task: &T,
+    source: &RandomSource,
+    step: u64,
+    parameters: &[f32],
+    batch: Batch,
+) -> BatchSum {
+    let draws = source.step(Purpose::Negatives, step);
+    let gradient = |unit: u64, gradient: &mut UnitGradient| {
+        let mut rows = IntoUnit { gradient, nowhere: Vec::new() };
+        task.gradient(parameters, unit, &mut draws.shard(unit), &mut rows);
+    };
+    // One part a thread: joining parts costs.
+    match (batch.units().len() / UNITS_OF_A_THREAD).min(rayon::current_num_threads()) {
+        0 | 1 => batch.sum(gradient),
+        parts => {
+            let parts = batch.split(parts);
+            let sums: Vec<PartSum> = parts.into_par_iter().map(|part| part.sum(gradient)).collect();
+            PartSum::join(sums).expect("all parts of one batch are there once")
         }
     }
 }
@@ -83,40 +95,13 @@ pub(crate) fn plain_step<T: Task + ?Sized>(
     step: u64,
     rate: f64,
     expected_batch: f64,
+    batch: &mut PlainBatch,
     tables: &mut Tables,
 ) {
-    let draws = source.step(Purpose::Negatives, step);
-    let mut random = source.substream(Purpose::Batch, step, 0);
-    let units: Vec<u64> = poisson_subset(task.units(), rate, &mut random).collect();
+    let units = batch.draw(task.units(), rate, source, step);
     let mut weights = tables.read();
-    bring_up_to_date(task, source, step, units.iter().copied(), &mut weights);
-    let mut sum = PlainRows::new(&task.tables());
-    for unit in units {
-        task.gradient(&weights, unit, &mut draws.shard(unit), &mut sum);
-    }
-    let scale = (1.0 / expected_batch) as f32;
-    sum.rows.values_mut().flat_map(|(_, row)| row).for_each(|value| *value *= scale);
+    bring_up_to_date(task, source, step, units, &mut weights);
+    batch.sum(task, &weights, source, step);
     drop(weights);
-    tables.step(|visit| {
-        sum.rows.values().for_each(|(first, row)| visit(*first, row));
-    });
-}
-
-/// The rows of a sum in ascending order, each with its first coordinate.
-struct PlainRows {
-    shape: Option<Shape>,
-    rows: BTreeMap<u32, (u64, Vec<f32>)>,
-}
-
-impl PlainRows {
-    fn new(tables: &[(u64, u64)]) -> Self {
-        Self { shape: Shape::tables(tables).ok(), rows: BTreeMap::new() }
-    }
-}
-
-impl Rows for PlainRows {
-    fn row(&mut self, row: u32) -> &mut [f32] {
-        let place = self.shape.as_ref().and_then(|shape| shape.row(row)).unwrap_or((0, 0));
-        &mut self.rows.entry(row).or_insert_with(|| (place.0, vec![0.0; place.1])).1
-    }
+    tables.step(|visit| batch.drain(expected_batch, visit));
 }

@@ -1,7 +1,7 @@
 //! What is trained: units of data, and the gradient of each.
 
-use organza_mechanism::UnitGradient;
 use organza_mechanism::random::PrivateRandom;
+use organza_mechanism::{PlainSum, UnitGradient};
 
 /// A model on data, as training sees it.
 ///
@@ -72,5 +72,18 @@ pub(crate) struct IntoUnit<'a> {
 impl Rows for IntoUnit<'_> {
     fn row(&mut self, row: u32) -> &mut [f32] {
         self.gradient.row(row).unwrap_or(&mut self.nowhere)
+    }
+}
+
+/// Takes rows to a plain sum, for a task whose tables gave it its shape.
+pub(crate) struct IntoSum<'a> {
+    pub(crate) sum: &'a mut PlainSum,
+    /// Takes what is written beyond the last row, which a task of this shape never does.
+    pub(crate) nowhere: Vec<f32>,
+}
+
+impl Rows for IntoSum<'_> {
+    fn row(&mut self, row: u32) -> &mut [f32] {
+        self.sum.row(row).unwrap_or(&mut self.nowhere)
     }
 }

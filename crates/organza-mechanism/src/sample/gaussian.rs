@@ -57,20 +57,29 @@ pub(crate) fn size_of_block(count: usize) -> usize {
     count.next_multiple_of(2 * LANES)
 }
 
-/// Makes as many normals as there are words. To be inlined where the instruction set is known: the first
-/// half of the words are radii, the others angles.
+/// Makes as many values as there are words, each by `make` from what stands at its place in `beside` and a
+/// normal. To be inlined where the instruction set is known: the first half of the words are radii, the
+/// others angles.
 #[inline(always)]
-pub(crate) fn normals_of(words: &[u64], normals: &mut [f64]) {
-    let (radii, angles) = words.split_at(words.len() / 2);
-    let (sines, cosines) = normals.split_at_mut(words.len() / 2);
-    let radii = radii.as_chunks::<LANES>().0;
-    let angles = angles.as_chunks::<LANES>().0;
-    let sines = sines.as_chunks_mut::<LANES>().0;
-    let cosines = cosines.as_chunks_mut::<LANES>().0;
-    for (((radii, angles), sines), cosines) in radii.iter().zip(angles).zip(sines).zip(cosines) {
-        for lane in 0..LANES {
-            (sines[lane], cosines[lane]) = pair(radii[lane], angles[lane]);
-        }
+pub(crate) fn normals_of<Beside: Copy, Value>(
+    words: &[u64],
+    beside: &[Beside],
+    values: &mut [Value],
+    make: impl Fn(Beside, f64) -> Value,
+) {
+    let pairs = words.len() / 2;
+    // All of one length, and no index is checked: a check would make the last vector one of scalars.
+    let (radii, angles) = words[..2 * pairs].split_at(pairs);
+    let (by_sines, by_cosines) = beside[..2 * pairs].split_at(pairs);
+    let (sines, cosines) = values[..2 * pairs].split_at_mut(pairs);
+    let values = sines.iter_mut().zip(cosines);
+    let beside = by_sines.iter().zip(by_cosines);
+    for (((radius, angle), (sine, cosine)), (by_sine, by_cosine)) in
+        radii.iter().zip(angles).zip(values).zip(beside)
+    {
+        let normals = pair(*radius, *angle);
+        *sine = make(*by_sine, normals.0);
+        *cosine = make(*by_cosine, normals.1);
     }
 }
 
@@ -85,7 +94,7 @@ impl WithSimd for Block<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        normals_of(self.words, self.normals);
+        normals_of(self.words, &[(); CHUNK], self.normals, |(), normal| normal);
     }
 }
 

@@ -1,13 +1,12 @@
 //! Adam on every coordinate at every step.
 
+use super::BLOCKS_OF_A_THREAD;
 use organza_mechanism::Noised;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 /// Moments below this are set to zero: decaying ones would become denormal, and those are slow.
 pub(crate) const SMALLEST: f32 = 1e-30;
-/// Coordinates that are worth a thread of their own.
-const COORDINATES_OF_A_THREAD: u64 = 32_768;
 
 /// Adam's constants.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -121,15 +120,13 @@ impl Moments {
             .zip(self.first.par_chunks_mut(size))
             .zip(self.second.par_chunks_mut(size))
             .enumerate()
-            .with_min_len((COORDINATES_OF_A_THREAD / Noised::BLOCK) as usize);
+            .with_min_len(BLOCKS_OF_A_THREAD);
         blocks.for_each(|(block, ((weights, first), second))| {
-            gradient.block(block as u64, |_, values| {
-                let part = Coordinates {
-                    weights: &mut *weights,
-                    first: &mut *first,
-                    second: &mut *second,
-                };
-                adam.on(part, Some(values));
+            let mut block_of = Coordinates { weights, first, second };
+            let start = block * size;
+            gradient.block(block as u64, |coordinate, values| {
+                let from = coordinate as usize - start;
+                adam.on(block_of.part(from..from + values.len()), Some(values));
             });
         });
     }

@@ -24,7 +24,11 @@ use crate::optimizer::OptimizerSettings;
 use adam::Moments;
 use organza_mechanism::{Noised, OwedNoise, Shape, TouchedRows};
 use owed::Owed;
+use rayon::prelude::*;
 use resting::Resting;
+
+/// Blocks of a dense release that are worth a thread of their own.
+const BLOCKS_OF_A_THREAD: usize = 4;
 
 /// The parameters of all tables, one table after another, and the state of their optimizer: a
 /// post-processing of what was released.
@@ -108,6 +112,10 @@ impl Tables {
                 self.steps += 1;
                 moments.step_dense(self.steps, &mut self.weights, gradient);
             }
+            Kept::Sgd { learning_rate } if gradient.blocks() > 1 => {
+                self.steps += 1;
+                descend_dense(*learning_rate, &mut self.weights, gradient);
+            }
             _ => self.step(|visit| gradient.visit(visit)),
         }
     }
@@ -152,6 +160,18 @@ fn descend(
         let first = first as usize;
         let targets = weights[first..first + gradient.len()].iter_mut();
         targets.zip(gradient).for_each(|(weight, slope)| *weight -= learning_rate * slope);
+    });
+}
+
+/// As [`descend`], with the noise of a dense release drawn block by block on all threads.
+fn descend_dense(learning_rate: f32, weights: &mut [f32], gradient: &Noised) {
+    let size = Noised::BLOCK as usize;
+    let blocks = weights.par_chunks_mut(size).enumerate().with_min_len(BLOCKS_OF_A_THREAD);
+    blocks.for_each(|(block, weights)| {
+        let start = (block * size) as u64;
+        gradient.block(block as u64, |first, values| {
+            descend(learning_rate, weights, |visit| visit(first - start, values));
+        });
     });
 }
 

@@ -10,7 +10,7 @@
 //!
 //! So the table holds the resting places. A coordinate that gets a gradient gets a new one; every other is
 //! left alone, and a row that is read is moved to where it is now for as long as it is read. The short form
-//! on the right is good to 1e-6 of the distance unless `eps` is felt beside sqrt(v); such coordinates are
+//! on the right is good to 3e-6 of the distance unless `eps` is felt beside sqrt(v); such coordinates are
 //! marked and take the long form.
 //!
 //! # Privacy
@@ -37,13 +37,15 @@ const LANES: usize = 64;
 /// Numbers of a page of memory.
 const PAGE: usize = 1_024;
 /// What the short form may err by, relative to the distance.
-const SHORT_FORM: f64 = 1e-6;
+const SHORT_FORM: f64 = 3e-6;
 
 /// What Adam knows of each coordinate besides its resting place.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Resting {
     settings: AdamSettings,
     series: Series,
+    /// log2 r.
+    exponent: f32,
     /// Row by row: all n, then all s with their marks, then all sqrt(v_s), as bits. What belongs to one row
     /// stands together, because far apart each would cost a translation of its address.
     pub(crate) state: Vec<u32>,
@@ -92,7 +94,16 @@ impl Resting {
         // Memory of zeros is given out page by page when it is first written to, which would be within steps.
         state.chunks_mut(PAGE).for_each(|page| page[0] = std::hint::black_box(0));
         let newest = vec![0; shape.rows() as usize];
-        Some(Self { settings, series, state, newest, lent: Vec::new(), saved: Vec::new() })
+        let exponent = settings.ratio().log2() as f32;
+        Some(Self {
+            settings,
+            series,
+            exponent,
+            state,
+            newest,
+            lent: Vec::new(),
+            saved: Vec::new(),
+        })
     }
 
     /// Puts the state of a run that goes on in place; false if it does not fit.
@@ -156,7 +167,7 @@ impl Resting {
             moved: &self.state[place.part(MOVED, 0)..place.part(MOVED, place.length)],
             time: time as u32,
             live: self.series.live() as u32,
-            exponent: self.settings.ratio().log2() as f32,
+            exponent: self.exponent,
             total: self.series.after(time).total as f32,
         });
         if !marked {

@@ -9,8 +9,7 @@ const ROWS_OF_A_UNIT: f64 = 16.0;
 /// Tables up to this size are kept up to date faster than they are asked about.
 const SMALL: u64 = 1 << 14;
 /// A coordinate that is read and moved costs as much as so many that are kept up to date in passing.
-const ADAM_PRICE: f64 = 2.0;
-const NOISE_PRICE: f64 = 4.0;
+const PRICE: f64 = 2.0;
 
 /// When coordinates are brought up to date.
 #[derive(Clone, Debug)]
@@ -52,13 +51,13 @@ impl Upkeep {
         let wide = coordinates > SMALL && steps <= MOST_STEPS;
         match optimizer {
             OptimizerSettings::Adam { .. }
-                if wide && ADAM_PRICE * (read + moved) < coordinates as f64 =>
+                if wide && PRICE * (read + moved) < coordinates as f64 =>
             {
                 Self::WhenRead
             }
             // The average of weights would need (weight, running sum) drawn together.
             OptimizerSettings::Sgd { .. }
-                if wide && !average && NOISE_PRICE * read < coordinates as f64 =>
+                if wide && !average && PRICE * read < coordinates as f64 =>
             {
                 sampler.owed_noise().map_or(Self::EveryStep, Self::Owed)
             }
@@ -77,7 +76,7 @@ impl Upkeep {
         let read = expected_batch * ROWS_OF_A_UNIT * shape.widest() as f64;
         let wide = coordinates > SMALL && steps <= MOST_STEPS;
         match optimizer {
-            OptimizerSettings::Adam { .. } if wide && ADAM_PRICE * read < coordinates as f64 => {
+            OptimizerSettings::Adam { .. } if wide && PRICE * read < coordinates as f64 => {
                 Self::WhenRead
             }
             _ => Self::EveryStep,

@@ -1,7 +1,11 @@
-//! Tables kept up to date when they are read against the loop over all coordinates.
-#![allow(clippy::unwrap_used)]
+//! Adam kept up to date when it is read against the loop over all coordinates.
 
-use super::*;
+use crate::OptimizerSettings;
+use crate::tables::{AdamSettings, Reading, TableState, Tables, Upkeep};
+use organza_ledger::Neighbouring;
+use organza_mechanism::{
+    NoiseSettings, Plan, PlanSettings, RandomSource, SelectionSettings, Shape,
+};
 
 const STEPS: u64 = 10_000;
 
@@ -203,5 +207,38 @@ fn moments_never_become_denormal() {
                 }
             }
         }
+    }
+}
+
+/// A dense release of several blocks, the last not full, moves what a loop over all its runs moves.
+#[test]
+fn blocks_of_noise_go_where_they_belong() {
+    let shape = Shape::table(3_001, 7).unwrap();
+    let plan = Plan::new(PlanSettings {
+        shape: shape.clone(),
+        neighbouring: Neighbouring::AddRemove,
+        rate: 1.0,
+        expected_batch: 2.0,
+        clip: 1.0,
+        selection: SelectionSettings::Everything,
+        noise: NoiseSettings::Gaussian { multiplier: 1.0, second_clip: None },
+    });
+    let sampler = plan.unwrap().sampler("training", 1, &RandomSource::from_seed(6));
+    for optimizer in [settings(0.9, 0.999, 1e-8), OptimizerSettings::Sgd { learning_rate: 0.1 }] {
+        let fresh = || {
+            let initial = vec![0.5; 3_001 * 7];
+            Tables::new(shape.clone(), optimizer, Upkeep::EveryStep, initial).unwrap()
+        };
+        let (mut blocks, mut runs) = (fresh(), fresh());
+        for step in 0..3 {
+            let sum = sampler.batch(step).sum(|_, gradient| gradient.row(2_999).unwrap().fill(0.1));
+            let noised = sum.select().noise();
+            assert!(noised.blocks() > 2);
+            blocks.apply(&noised);
+            runs.step(|visit| noised.visit(visit));
+        }
+        let parameters = blocks.into_parameters();
+        assert_eq!(parameters, runs.into_parameters());
+        assert!(parameters.iter().all(|parameter| *parameter != 0.5), "every coordinate moves");
     }
 }

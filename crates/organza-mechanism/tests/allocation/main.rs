@@ -1,0 +1,144 @@
+//! After a few steps, a step asks for no memory.
+#![allow(missing_docs, clippy::unwrap_used)]
+#![allow(unreachable_pub, reason = "a test crate has no outside")]
+
+mod counting;
+
+use counting::{Counting, allocations};
+use organza_ledger::{MaxNoise, Neighbouring};
+use organza_mechanism::{
+    By, Indebted, NoiseSettings, PlainSum, Plan, PlanSettings, PoissonSampler, RandomSource,
+    SelectionSettings, Shape, UnitGradient,
+};
+use std::hint::black_box;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const ROWS: u64 = 2_000;
+const DIMENSIONS: u64 = 20;
+const UNITS: u64 = 30;
+
+fn selections() -> Vec<SelectionSettings> {
+    let mut selections = vec![
+        SelectionSettings::Everything,
+        SelectionSettings::LimitedDomain {
+            draws: 50,
+            domain: 200,
+            rows_per_unit: 3,
+            epsilon: 5.0,
+            delta: 0.1,
+        },
+    ];
+    for by in [By::Coordinate, By::Row] {
+        let noisy_max =
+            |noise| SelectionSettings::NoisyMax { by, draws: 5, epsilon: 1.0, noise, cap: None };
+        let sparse_vector = |cap, query_epsilon| SelectionSettings::SparseVector {
+            by,
+            hits: 50,
+            threshold: 0.05,
+            threshold_epsilon: 1.0,
+            query_epsilon,
+            cap,
+        };
+        selections.extend([
+            SelectionSettings::Exponential { by, draws: 100, epsilon: 0.3, cap: 0.1 },
+            SelectionSettings::Exponential { by, draws: 100, epsilon: 60.0, cap: 0.1 },
+            sparse_vector(None, 30.0),
+            sparse_vector(Some(0.01), 0.1),
+            noisy_max(MaxNoise::Gumbel),
+            noisy_max(MaxNoise::Laplace),
+            noisy_max(MaxNoise::Exponential),
+            SelectionSettings::Uniform { by, draws: 100 },
+        ]);
+    }
+    selections
+}
+
+fn sampler(selection: SelectionSettings, second_clip: Option<f64>) -> PoissonSampler {
+    let plan = Plan::new(PlanSettings {
+        shape: Shape::table(ROWS, DIMENSIONS).unwrap(),
+        neighbouring: Neighbouring::AddRemove,
+        rate: 0.5,
+        expected_batch: UNITS as f64 / 2.0,
+        clip: 1.0,
+        selection,
+        noise: NoiseSettings::Gaussian { multiplier: 0.5, second_clip },
+    });
+    plan.unwrap().sampler("training", UNITS, &RandomSource::from_seed(6))
+}
+
+fn gradient(step: u64, unit: u64, gradient: &mut UnitGradient) {
+    for place in 0..10 {
+        let row = (unit * 7 + place * place * 131 + step % 5) % ROWS;
+        gradient.row(row as u32).unwrap().fill(0.01 * (place as f32 - 4.0));
+    }
+}
+
+/// More than the batches need, so that the memory has grown to its size.
+const WARM_UP: u64 = 100;
+
+fn steps(mut step: impl FnMut(u64)) -> u64 {
+    (0..WARM_UP).for_each(&mut step);
+    allocations(|| (WARM_UP..WARM_UP + 50).for_each(&mut step))
+}
+
+#[test]
+fn a_step_with_any_selection_asks_for_no_memory() {
+    for selection in selections() {
+        for second_clip in [None, Some(0.05)] {
+            let sampler = sampler(selection.clone(), second_clip);
+            let asked = steps(|step| {
+                let sum = sampler.batch(step).sum(|unit, target| gradient(step, unit, target));
+                sum.select().noise().visit(|_, values| {
+                    black_box(values[0]);
+                });
+            });
+            assert_eq!(asked, 0, "{selection:?}");
+        }
+    }
+}
+
+#[test]
+fn a_step_that_leaves_noise_for_later_asks_for_no_memory() {
+    struct Nothing;
+    impl Indebted for Nothing {
+        fn take(&mut self, _: u32, _: u64, gradient: &[f32]) {
+            black_box(gradient[0]);
+        }
+    }
+    let sampler = sampler(SelectionSettings::Everything, None);
+    let owed = sampler.owed_noise().unwrap();
+    let mut row = [0.0; DIMENSIONS as usize];
+    let asked = steps(|step| {
+        owed.settling(step).draw(3, 0.1, &mut row);
+        let sum = sampler.batch(step).sum(|unit, target| gradient(step, unit, target));
+        sum.select().noise_touched(&owed).unwrap().pay_into(&mut Nothing);
+    });
+    assert_eq!(asked, 0);
+}
+
+#[test]
+fn a_plain_sum_asks_for_no_memory() {
+    let mut sum = PlainSum::new(Shape::table(ROWS, DIMENSIONS).unwrap());
+    let asked = steps(|step| {
+        for unit in 0..UNITS {
+            sum.row(((unit * 7 + step) % ROWS) as u32).unwrap()[0] += 1.0;
+        }
+        sum.drain(0.5, |_, values| {
+            black_box(values[0]);
+        });
+    });
+    assert_eq!(asked, 0);
+}
+
+/// The count would see a step that does not give its memory back.
+#[test]
+fn a_step_that_keeps_its_memory_is_caught() {
+    let sampler = sampler(SelectionSettings::Everything, None);
+    let asked = steps(|step| {
+        let sum = sampler.batch(step).sum(|unit, target| gradient(step, unit, target));
+        std::mem::forget(sum.select().noise());
+    });
+    assert!(asked > 0);
+}

@@ -1,0 +1,251 @@
+//! Noise that is owed has the law of noise that is drawn at every step.
+//!
+//! Rows of many independent coordinates are pulled to zero when it is their turn, and get noise at every step:
+//! w <- (1 - rate pull) w - rate Z in a turn, w <- w - rate Z otherwise. So after any number of steps each
+//! coordinate is normal, with a variance that a recursion gives. Chi-squared for the variance and the
+//! covariance (five deviations) and Kolmogorov and Smirnov's test for the shape have false-alarm rates of
+//! about 1e-6 each.
+
+use crate::OptimizerSettings;
+use crate::tables::{Tables, Upkeep};
+use organza_ledger::Neighbouring;
+use organza_mechanism::{
+    Indebted, NoiseSettings, OwedNoise, Plan, PlanSettings, PoissonSampler, RandomSource,
+    SelectionSettings, Shape,
+};
+
+const DIMENSIONS: usize = 20_000;
+/// How often it is each row's turn.
+const PERIODS: [u64; 4] = [1, 3, 7, 40];
+const STEPS: u64 = 81;
+const MIDDLE: u64 = 40;
+const RATE: f32 = 0.25;
+const PULL: f32 = 2.0;
+
+fn shape() -> Shape {
+    Shape::table(PERIODS.len() as u64, DIMENSIONS as u64).unwrap()
+}
+
+fn sampler(seed: u64) -> PoissonSampler {
+    // The clip is out of reach, and the noise has a deviation of 1.
+    let plan = Plan::new(PlanSettings {
+        shape: shape(),
+        neighbouring: Neighbouring::AddRemove,
+        rate: 1.0,
+        expected_batch: 1.0,
+        clip: 1e5,
+        selection: SelectionSettings::Everything,
+        noise: NoiseSettings::Gaussian { multiplier: 1e-5, second_clip: None },
+    });
+    plan.unwrap().sampler("training", 1, &RandomSource::from_seed(seed))
+}
+
+fn has_turn(row: usize, step: u64) -> bool {
+    step.is_multiple_of(PERIODS[row])
+}
+
+/// What a run read: all rows in the middle, where it is the turn of two of them, and at the end.
+struct Readings {
+    middle: Vec<f32>,
+    end: Vec<f32>,
+}
+
+/// Reads rows in the turn, and everything in the middle if that is scheduled.
+fn run(upkeep: impl Fn(&PoissonSampler) -> Upkeep, seed: u64) -> Readings {
+    let sampler = sampler(seed);
+    let optimizer = OptimizerSettings::Sgd { learning_rate: RATE };
+    let initial = vec![0.0; PERIODS.len() * DIMENSIONS];
+    let mut tables = Tables::new(shape(), optimizer, upkeep(&sampler), initial).unwrap();
+    let mut middle = Vec::new();
+    for step in 0..STEPS {
+        let mut reading = tables.read();
+        if step == MIDDLE {
+            reading.all();
+            middle.extend_from_slice(&reading);
+        }
+        for row in (0..PERIODS.len()).filter(|row| has_turn(*row, step)) {
+            reading.row(row as u32);
+        }
+        let selected = sampler.batch(step).sum(|_, gradient| {
+            for row in (0..PERIODS.len()).filter(|row| has_turn(*row, step)) {
+                let weights = &reading[row * DIMENSIONS..(row + 1) * DIMENSIONS];
+                let gradient = gradient.row(row as u32).unwrap();
+                gradient.iter_mut().zip(weights).for_each(|(slope, w)| *slope = PULL * w);
+            }
+        });
+        let selected = selected.select();
+        drop(reading);
+        match tables.owed_noise() {
+            None => tables.apply(&selected.noise()),
+            Some(owed) => tables.pay(&selected.noise_touched(owed).unwrap()),
+        }
+    }
+    Readings { middle, end: tables.into_parameters() }
+}
+
+/// The variances in the middle and at the end, and the covariance of the two.
+fn law(row: usize) -> [f64; 3] {
+    let (mut variance, mut covariance, mut middle) = (0.0, 0.0, 0.0);
+    for step in 0..STEPS {
+        if step == MIDDLE {
+            (middle, covariance) = (variance, variance);
+        }
+        let kept = if has_turn(row, step) { 1.0 - f64::from(RATE * PULL) } else { 1.0 };
+        variance = kept * kept * variance + f64::from(RATE * RATE);
+        covariance *= kept;
+    }
+    [middle, variance, covariance]
+}
+
+/// The largest distance of an empirical distribution from the normal one.
+fn distance_from_normal(values: &[f32], variance: f64) -> f64 {
+    let mut sorted: Vec<f64> = values.iter().map(|value| f64::from(*value)).collect();
+    sorted.sort_by(f64::total_cmp);
+    let count = sorted.len() as f64;
+    let distances = (0..).zip(&sorted).map(|(place, value)| {
+        let below = normal_distribution(value / variance.sqrt());
+        (below - f64::from(place) / count).abs().max((f64::from(place + 1) / count - below).abs())
+    });
+    distances.fold(0.0, f64::max)
+}
+
+/// The distribution function of the normal law, by Simpson's rule on the density.
+fn normal_distribution(x: f64) -> f64 {
+    let (pieces, end) = (200, x.abs().min(9.0));
+    let width = end / f64::from(pieces);
+    let density = |at: f64| (-0.5 * at * at).exp() / (2.0 * std::f64::consts::PI).sqrt();
+    let sum: f64 = (0..pieces)
+        .map(|piece| {
+            let left = f64::from(piece) * width;
+            density(left) + 4.0 * density(left + width / 2.0) + density(left + width)
+        })
+        .sum();
+    0.5 + (sum * width / 6.0).copysign(x)
+}
+
+/// What does not have its law, if anything.
+fn objection(readings: &Readings) -> Option<String> {
+    let count = DIMENSIONS as f64;
+    for row in 0..PERIODS.len() {
+        let part = |values: &[f32]| values[row * DIMENSIONS..(row + 1) * DIMENSIONS].to_vec();
+        let (middle, end) = (part(&readings.middle), part(&readings.end));
+        let [variance, last, covariance] = law(row);
+        let product = |one: &[f32], other: &[f32]| {
+            let terms =
+                one.iter().zip(other).map(|(one, other)| f64::from(*one) * f64::from(*other));
+            terms.sum::<f64>() / count
+        };
+        // The deviation of a product of two normals, over their number.
+        let bound = |covariance: f64, one: f64, other: f64| {
+            5.0 * ((one * other + covariance * covariance) / count).sqrt()
+        };
+        for (name, found, law, bound) in [
+            ("middle", product(&middle, &middle), variance, bound(variance, variance, variance)),
+            ("end", product(&end, &end), last, bound(last, last, last)),
+            ("both", product(&middle, &end), covariance, bound(covariance, variance, last)),
+        ] {
+            if (found - law).abs() > bound {
+                return Some(format!("row {row}, {name}: {found}, not {law}"));
+            }
+        }
+        for (values, variance) in [(&middle, variance), (&end, last)] {
+            // sqrt(ln(2 / 1e-6) / 2).
+            if distance_from_normal(values, variance) > 2.69 / count.sqrt() {
+                return Some(format!("row {row} is not normal"));
+            }
+        }
+    }
+    None
+}
+
+#[test]
+fn owed_noise_has_the_law_of_dense_noise() {
+    let owed = run(|sampler| Upkeep::Owed(sampler.owed_noise().unwrap()), 3);
+    assert_eq!(objection(&owed), None);
+    let dense = run(|_| Upkeep::EveryStep, 4);
+    assert_eq!(objection(&dense), None);
+}
+
+/// What can go wrong in a table with debts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fault {
+    None,
+    /// A row owes the noise of one step less than it should.
+    TooLittle,
+    /// A turn reads its row as it stands.
+    ReadUnsettled,
+    /// Every settling has the same name.
+    SameDraw,
+}
+
+/// A table with debts that has faults.
+struct Broken {
+    fault: Fault,
+    owed: OwedNoise,
+    steps: u64,
+    settled: Vec<u64>,
+    weights: Vec<f32>,
+}
+
+impl Broken {
+    fn settle(&mut self, row: usize) {
+        let mut owes = self.steps - self.settled[row];
+        if self.fault == Fault::TooLittle && owes > 1 {
+            owes -= 1;
+        }
+        let name = if self.fault == Fault::SameDraw { 0 } else { self.steps };
+        let mut noise = vec![0.0; DIMENSIONS];
+        let squared_rates = owes as f64 * f64::from(RATE).powi(2);
+        self.owed.settling(name).draw(row as u32, squared_rates, &mut noise);
+        let weights = &mut self.weights[row * DIMENSIONS..(row + 1) * DIMENSIONS];
+        weights.iter_mut().zip(noise).for_each(|(weight, noise)| *weight += noise);
+        self.settled[row] = self.steps;
+    }
+}
+
+impl Indebted for Broken {
+    fn take(&mut self, row: u32, first: u64, gradient: &[f32]) {
+        self.settle(row as usize);
+        let weights = &mut self.weights[first as usize..first as usize + gradient.len()];
+        weights.iter_mut().zip(gradient).for_each(|(weight, slope)| *weight -= RATE * slope);
+        self.settled[row as usize] = self.steps + 1;
+    }
+}
+
+fn run_with(fault: Fault) -> Readings {
+    let sampler = sampler(5);
+    let owed = sampler.owed_noise().unwrap();
+    let weights = vec![0.0; PERIODS.len() * DIMENSIONS];
+    let mut table = Broken { fault, owed, steps: 0, settled: vec![0; PERIODS.len()], weights };
+    let mut middle = Vec::new();
+    for step in 0..STEPS {
+        let turns: Vec<usize> = (0..PERIODS.len()).filter(|row| has_turn(*row, step)).collect();
+        if step == MIDDLE {
+            (0..PERIODS.len()).for_each(|row| table.settle(row));
+            middle.clone_from(&table.weights);
+        }
+        if fault != Fault::ReadUnsettled {
+            turns.iter().for_each(|row| table.settle(*row));
+        }
+        let selected = sampler.batch(step).sum(|_, gradient| {
+            for row in &turns {
+                let weights = &table.weights[row * DIMENSIONS..(row + 1) * DIMENSIONS];
+                let gradient = gradient.row(*row as u32).unwrap();
+                gradient.iter_mut().zip(weights).for_each(|(slope, w)| *slope = PULL * w);
+            }
+        });
+        let touched = selected.select().noise_touched(&table.owed).unwrap();
+        touched.pay_into(&mut table);
+        table.steps += 1;
+    }
+    (0..PERIODS.len()).for_each(|row| table.settle(row));
+    Readings { middle, end: table.weights }
+}
+
+#[test]
+fn faults_of_tables_with_debts_are_seen() {
+    assert_eq!(objection(&run_with(Fault::None)), None);
+    for fault in [Fault::TooLittle, Fault::ReadUnsettled, Fault::SameDraw] {
+        assert!(objection(&run_with(fault)).is_some(), "{fault:?}");
+    }
+}

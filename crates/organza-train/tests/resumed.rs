@@ -1,0 +1,200 @@
+//! A run that is stopped and goes on ends with the bits of one that was not, however its tables are kept, and
+//! whatever the number of threads.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use organza_ledger::{Account, AccountError, Budget, Event, Header, Ledger, Neighbouring, Unit};
+use organza_mechanism::random::PrivateRandom;
+use organza_mechanism::{
+    By, NoiseSettings, Plan, PlanSettings, RandomSource, SelectionSettings, Shape,
+};
+use organza_train::metrics::Point;
+use organza_train::{
+    Losses, Observer, OptimizerSettings, Outcome, Purse, Rows, RunFolder, RunPlan, StepMethod,
+    Task, run,
+};
+use std::path::Path;
+
+const ROWS: u32 = 5_000;
+const DIMENSIONS: usize = 8;
+const STEPS: u64 = 40;
+
+/// Units pull two rows each towards each other, one of their own and one drawn.
+struct Pairs;
+
+impl Pairs {
+    fn rows(unit: u64, random: &mut PrivateRandom) -> [u32; 2] {
+        [unit as u32 * 7 % ROWS, (random.word() % u64::from(ROWS / 100)) as u32]
+    }
+}
+
+impl Task for Pairs {
+    fn tables(&self) -> Vec<(u64, u64)> {
+        vec![(u64::from(ROWS), DIMENSIONS as u64)]
+    }
+
+    fn units(&self) -> u64 {
+        400
+    }
+
+    fn gradient(
+        &self,
+        parameters: &[f32],
+        unit: u64,
+        random: &mut PrivateRandom,
+        rows: &mut dyn Rows,
+    ) {
+        let [one, other] = Self::rows(unit, random);
+        for (one, other) in [(one, other), (other, one)] {
+            let place = |row: u32, inside: usize| parameters[row as usize * DIMENSIONS + inside];
+            for (inside, slope) in rows.row(one).iter_mut().enumerate() {
+                *slope += place(one, inside) - place(other, inside);
+            }
+        }
+    }
+
+    fn reads(&self, unit: u64, random: &mut PrivateRandom, visit: &mut dyn FnMut(u32)) -> bool {
+        Self::rows(unit, random).into_iter().for_each(visit);
+        true
+    }
+
+    fn evaluate(&self, parameters: &[f32]) -> Losses {
+        let sum = parameters.iter().map(|value| f64::from(*value).powi(2)).sum();
+        Losses { train: sum, validation: -sum, test: sum }
+    }
+}
+
+struct Until(u64, u64);
+
+impl Observer for Until {
+    fn step(&mut self, done: u64, _: u64) {
+        self.1 = done;
+    }
+
+    fn point(&mut self, _: &Point) {}
+
+    fn interrupted(&self) -> bool {
+        self.1 >= self.0
+    }
+}
+
+struct Free;
+
+impl Account for Free {
+    fn neighbouring(&self) -> Neighbouring {
+        Neighbouring::AddRemove
+    }
+
+    fn epsilon(&self, _: &[Event], _: f64) -> Result<f64, AccountError> {
+        Ok(0.0)
+    }
+}
+
+fn private(selection: SelectionSettings) -> StepMethod {
+    let plan = Plan::new(PlanSettings {
+        shape: Shape::tables(&Pairs.tables()).unwrap(),
+        neighbouring: Neighbouring::AddRemove,
+        rate: 0.01,
+        expected_batch: 4.0,
+        clip: 1.0,
+        selection,
+        noise: NoiseSettings::Gaussian { multiplier: 0.5, second_clip: None },
+    });
+    StepMethod::Private(plan.unwrap())
+}
+
+/// The parameters after a run that is stopped after each of `stops`.
+fn trained(
+    method: &StepMethod,
+    optimizer: OptimizerSettings,
+    average: bool,
+    stops: &[u64],
+) -> Vec<u32> {
+    let place = tempfile::tempdir().unwrap();
+    let folder = RunFolder::create(&place.path().join("run")).unwrap();
+    let header = Header::new(Neighbouring::AddRemove, Unit::Pair, 1e-6);
+    let mut ledger = Ledger::create(&folder.file("ledger.jsonl"), header).unwrap();
+    let budget = Budget::new(1.0, 1e-6, Neighbouring::AddRemove).unwrap();
+    let plan = RunPlan {
+        method: method.clone(),
+        steps: STEPS,
+        optimizer,
+        average,
+        evaluate_every: 6,
+        checkpoint_every: 10,
+    };
+    let source = RandomSource::from_seed(8);
+    let initial: Vec<f32> =
+        (0..ROWS as usize * DIMENSIONS).map(|place| (place as f32 * 0.37).sin()).collect();
+    for stop in stops.iter().copied().chain([u64::MAX]) {
+        let purse = Purse { ledger: &mut ledger, budget: &budget, account: &Free };
+        let purse = Some(purse);
+        let mut observer = Until(stop, 0);
+        match run(&Pairs, &plan, &folder, &source, initial.clone(), purse, &mut observer).unwrap() {
+            Outcome::Done { parameters, .. } => {
+                return parameters.iter().map(|value| value.to_bits()).collect();
+            }
+            Outcome::Interrupted { steps } => {
+                assert!(steps >= stop);
+                assert!(holds(folder.path(), &plan), "what the tables owe is saved as it is");
+            }
+        }
+    }
+    unreachable!("the last part goes to the end")
+}
+
+/// Whether the checkpoint is of tables that are kept as this plan should keep them.
+fn holds(folder: &Path, plan: &RunPlan) -> bool {
+    let bytes = std::fs::read(folder.join("private/checkpoint.safetensors")).unwrap();
+    let text = String::from_utf8_lossy(&bytes[..1_000]);
+    let sgd = matches!(plan.optimizer, OptimizerSettings::Sgd { .. });
+    let everything = matches!(&plan.method, StepMethod::Private(plan)
+        if plan.settings().selection == SelectionSettings::Everything);
+    let name = match (sgd, everything) {
+        (true, true) if !plan.average => "settled",
+        (true, _) => "parameters",
+        (false, true) => "first_moment",
+        (false, false) => "resting",
+    };
+    text.contains(name)
+}
+
+fn methods() -> Vec<StepMethod> {
+    let by = By::Coordinate;
+    let selection = SelectionSettings::Exponential { by, draws: 60, epsilon: 1.0, cap: 0.1 };
+    vec![
+        StepMethod::NotPrivate { rate: 0.01, expected_batch: 4.0 },
+        private(SelectionSettings::Everything),
+        private(selection),
+    ]
+}
+
+fn optimizers() -> [OptimizerSettings; 2] {
+    [OptimizerSettings::adam(0.05), OptimizerSettings::Sgd { learning_rate: 0.5 }]
+}
+
+#[test]
+fn stopped_runs_end_with_the_same_bits() {
+    for method in methods() {
+        for optimizer in optimizers() {
+            for average in [false, true] {
+                let whole = trained(&method, optimizer, average, &[]);
+                let parts = trained(&method, optimizer, average, &[1, 7, 19, 30, 36]);
+                assert!(whole == parts, "{method:?} {optimizer:?} {average}");
+            }
+        }
+    }
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let with_threads = |threads: usize, method: &StepMethod, optimizer| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| trained(method, optimizer, false, &[]))
+    };
+    for method in methods() {
+        for optimizer in optimizers() {
+            let one = with_threads(1, &method, optimizer);
+            assert!(one == with_threads(3, &method, optimizer), "{method:?} {optimizer:?}");
+        }
+    }
+}
