@@ -50,6 +50,7 @@ impl Memory {
 
 /// Memory that no step uses at the moment.
 #[derive(Default)]
+#[expect(clippy::vec_box, reason = "it goes from stage to stage, and is not copied on its way")]
 pub(crate) struct Pool(Mutex<Vec<Box<Memory>>>);
 
 /// Memory of one step alone, empty at first, which goes back to the pool of its run when it is dropped.
