@@ -13,7 +13,7 @@ use support::{Outcome, Run};
 use tempfile::tempdir;
 
 /// A run without privacy that learns its canaries in a second or two.
-const LEARNS: &str = "train --method none --seed 3 --steps 2500 --batch 200 --dimensions 16 \
+const LEARNS: &str = "train --method none --seed 3 --steps 800 --batch 200 --dimensions 16 \
                       --canaries 200 --canary-repeats 30 --tossed-canaries 400";
 
 fn organza_in(folder: &Path, line: &str) -> Outcome {
@@ -68,8 +68,12 @@ fn canaries_of_a_run_without_privacy_are_found_and_controls_are_not() {
     let exact = organza_in(place.path(), "audit organza-run --exact --json");
     let exact: Value = serde_json::from_str(&exact.stdout).unwrap();
     assert_eq!(exact["ranks"]["among"], "all");
-    let exposure = |report: &Value| report["ranks"]["inserted"]["mean_exposure"].as_f64().unwrap();
-    assert!((exposure(&exact) - exposure(&report)).abs() < 0.3);
+    // A sampled position is off by at most a few hundredths, so few phrases change their bin.
+    let top = |report: &Value| report["ranks"]["inserted"]["histogram"][9].as_u64().unwrap();
+    assert!(top(&exact).abs_diff(top(&report)) <= 20, "{} {}", top(&exact), top(&report));
+    // Sampling cannot see beyond its sample: there are more bits among all phrases.
+    let most = |report: &Value| report["ranks"]["inserted"]["largest_exposure"].as_f64().unwrap();
+    assert!(most(&report) <= 10_001_f64.log2() + 1e-9);
 }
 
 #[test]
