@@ -37,7 +37,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    /// Histograms with statistic and p-value by scipy.stats.chisquare of scipy 1.x.
+    /// Histograms with statistic and p-value by scipy.stats.chisquare (scipy).
     const SCIPY: [([u64; BINS], f64, f64); 6] = [
         ([100; BINS], 0.0, 1.0),
         ([90, 110, 95, 105, 102, 98, 87, 113, 100, 100], 5.96, 0.7439149021618963),

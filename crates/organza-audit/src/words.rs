@@ -101,6 +101,7 @@ impl fmt::Display for RankEvidence {
 fn line(formatter: &mut fmt::Formatter<'_>, name: &str, ranks: &RankSummary) -> fmt::Result {
     let uniformity = &ranks.uniformity;
     let p_value = match uniformity.p_value {
+        0.0 => "below 1e-300".to_owned(),
         small if small < 1e-4 => format!("{small:.1e}"),
         usual => format!("{usual:.4}"),
     };

@@ -180,6 +180,10 @@ mod tests {
         }
     }
 
+    fn canaries(repeats: u64, tossed: u64) -> Option<CanarySettings> {
+        Some(CanarySettings { repeated: 5, repeats, tossed })
+    }
+
     #[test]
     fn what_makes_no_sense_is_named() {
         let named = |change: fn(&mut Settings)| {
@@ -199,7 +203,6 @@ mod tests {
         assert_eq!(named(|it| it.selection.gamma = 1.5), "--gamma");
         assert_eq!(named(|it| it.model.window = 0), "--window");
         assert_eq!(named(|it| it.version = 1), "version");
-        let canaries = |repeats, tossed| Some(CanarySettings { repeated: 5, repeats, tossed });
         assert_eq!(named(|it| it.canaries = canaries(0, 0)), "--canary-repeats");
         assert_eq!(named(|it| it.canaries = canaries(1, 9)), "--tossed-canaries");
         let with_unit = |unit| {

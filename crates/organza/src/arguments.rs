@@ -15,6 +15,7 @@ const EXAMPLES: &str = "\
 Examples:
   organza train                         word vectors of a built-in corpus, at epsilon 3
   organza nearest organza-run bread     what they have learned
+  organza audit organza-run             what a run with canaries gives away
   organza account --rate 1e-4 --steps 200000 --noise-multiplier 0.5 --delta 1e-5
                                         what a training costs
   organza calibrate --rate 1e-4 --steps 200000 --epsilon 3 --delta 1e-5

@@ -29,7 +29,8 @@ declared-public, --vocabulary-file) is used as it is and stands on the certifica
 
 Not private: the losses (metrics.jsonl, summary.json, report.html with figures/ and tables/), timings and memory come from the \
 data without noise and are marked wherever they are shown. A run with --seed or --method none \
-has no guarantee at all. The folder private/ holds the key of the noise and is deleted at the end.";
+has no guarantee at all. The folder private/ holds the key of the noise and is deleted at the end, but \
+for canaries, which are synthetic.";
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,0 +1,165 @@
+//! `organza audit`: what it finds in runs with canaries, and what it says of others.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod support;
+
+use organza_train::metrics::Point;
+use organza_train::settings::{CanarySettings, Settings};
+use organza_train::{Ended, Observer, RunFolder, Session};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use support::{Outcome, Run};
+use tempfile::tempdir;
+
+/// A run without privacy that learns its canaries in a second or two.
+const LEARNS: &str = "train --method none --seed 3 --steps 800 --batch 200 --dimensions 16 \
+                      --canaries 200 --canary-repeats 30 --tossed-canaries 400";
+
+fn organza_in(folder: &Path, line: &str) -> Outcome {
+    Run::new(line).in_folder(folder).run()
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+#[test]
+fn canaries_of_a_run_without_privacy_are_found_and_controls_are_not() {
+    let place = tempdir().unwrap();
+    let run = organza_in(place.path(), LEARNS);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let private: Vec<_> =
+        fs::read_dir(place.path().join("organza-run/private")).unwrap().flatten().collect();
+    assert_eq!(private.len(), 1, "of the private part only the canaries are kept");
+
+    let found = organza_in(place.path(), "audit organza-run");
+    assert_eq!(found.code, Some(0), "{}", found.stderr);
+    for said in [
+        "the run is without privacy",
+        "200 phrases, inserted 30 times each",
+        "The model has kept something",
+        "The paper's heuristic",
+        "neither from above nor from below",
+        "epsilon >= ",
+        "95 % confidence",
+        "no upper bound to hold it against",
+        "* not private: ranks, lower_bound, gap",
+    ] {
+        assert!(found.stdout.contains(said), "{said}: {}", found.stdout);
+    }
+    let report = json(&place.path().join("organza-run/audit.json"));
+    let ranks = &report["ranks"];
+    assert!(ranks["inserted"]["p_value"].as_f64().unwrap() < 1e-6, "{ranks}");
+    // The seed is fixed; a p-value below 1e-6 would be a false alarm of that rate.
+    assert!(ranks["control"]["p_value"].as_f64().unwrap() > 1e-6, "{ranks}");
+    let sum = |which: &str| {
+        let bins = ranks[which]["histogram"].as_array().unwrap();
+        bins.iter().map(|bin| bin.as_u64().unwrap()).sum::<u64>()
+    };
+    assert_eq!(sum("inserted"), 200);
+    assert!(sum("control") > 990);
+    assert_eq!(ranks["among"]["sampled"], 10_000);
+    assert_eq!(report["lower_bound"]["guesses"], 80);
+
+    // The same run gives the same report, and enumeration agrees with sampling.
+    let again = organza_in(place.path(), "audit organza-run --json");
+    assert_eq!(serde_json::from_str::<Value>(&again.stdout).unwrap(), report);
+    let exact = organza_in(place.path(), "audit organza-run --exact --json");
+    let exact: Value = serde_json::from_str(&exact.stdout).unwrap();
+    assert_eq!(exact["ranks"]["among"], "all");
+    // A sampled position is off by at most a few hundredths, so few phrases change their bin.
+    let top = |report: &Value| report["ranks"]["inserted"]["histogram"][9].as_u64().unwrap();
+    assert!(top(&exact).abs_diff(top(&report)) <= 20, "{} {}", top(&exact), top(&report));
+    // Sampling cannot see beyond its sample: there are more bits among all phrases.
+    let most = |report: &Value| report["ranks"]["inserted"]["largest_exposure"].as_f64().unwrap();
+    assert!(most(&report) <= 10_001_f64.log2() + 1e-9);
+}
+
+#[test]
+fn a_private_run_is_held_against_its_promise() {
+    let place = tempdir().unwrap();
+    let line = "train --steps 60 --batch 200 --dimensions 8 --epsilon 2 --canaries 50 \
+                --canary-repeats 2 --tossed-canaries 500";
+    let run = organza_in(place.path(), line);
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    let certificate = json(&place.path().join("organza-run/certificate.json"));
+    let public = certificate["public"].to_string();
+    assert!(public.contains("350 more units (line)"), "{public}");
+    let found = organza_in(place.path(), "audit organza-run --continuations 500 --json");
+    let report: Value = serde_json::from_str(&found.stdout).unwrap();
+    assert_eq!(report["not_private"], serde_json::json!(["gap"]));
+    assert_eq!(report["promise"]["unit"], "line");
+    let bound = &report["lower_bound"];
+    assert_eq!(bound["promised"], certificate["epsilon"]);
+    // 30 of the 100 guesses would have to be wrong by luck for a bound above 2.
+    assert_eq!((&bound["refutes_promise"], &bound["guesses"]), (&false.into(), &100.into()));
+    let words = organza_in(place.path(), "audit organza-run --continuations 500");
+    assert!(words.stdout.contains("do not contradict each other"), "{}", words.stdout);
+}
+
+/// Stops a run after some steps.
+struct StopsAt(u64, bool);
+
+impl Observer for StopsAt {
+    fn step(&mut self, done: u64, _: u64) {
+        self.1 = done >= self.0;
+    }
+
+    fn point(&mut self, _: &Point) {}
+
+    fn interrupted(&self) -> bool {
+        self.1
+    }
+}
+
+/// Canaries come from the key of the run, so a run that goes on has the same ones and is not refused.
+#[test]
+fn a_run_with_canaries_goes_on() {
+    let place = tempdir().unwrap();
+    let path = place.path().join("run");
+    let mut settings = Settings::standard();
+    settings.training.steps = Some(20);
+    settings.canaries = Some(CanarySettings { repeated: 10, repeats: 2, tossed: 20 });
+    let session = Session::begin(settings, &path).unwrap();
+    let kept = RunFolder::open(&path).unwrap().canaries().unwrap().unwrap();
+    let stopped = session.train(false, &mut StopsAt(7, false)).unwrap();
+    assert!(matches!(stopped, Ended::Interrupted { steps: 7 }));
+    let session = Session::resume(&path).unwrap();
+    let ended = session.train(false, &mut StopsAt(99, false)).unwrap();
+    assert!(matches!(ended, Ended::Finished(_)));
+    let folder = RunFolder::open(&path).unwrap();
+    assert_eq!(folder.canaries().unwrap(), Some(kept));
+    assert!(!folder.private("state.json").exists());
+}
+
+#[test]
+fn what_cannot_be_audited_is_said() {
+    let place = tempdir().unwrap();
+    let small = "train --steps 3 --dimensions 4 --batch 50";
+    assert_eq!(organza_in(place.path(), &format!("{small} --out plain")).code, Some(0));
+    let refused = organza_in(place.path(), "audit plain");
+    assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""));
+    assert!(refused.stderr.contains("--canaries"), "{}", refused.stderr);
+    let refused = organza_in(place.path(), "audit nowhere");
+    assert!(refused.stderr.contains("no finished run"), "{}", refused.stderr);
+    for (flags, said) in [
+        ("--canaries 5 --canary-repeats 0", "--canary-repeats"),
+        ("--tossed-canaries 50 --unit pair", "--unit"),
+        ("--tossed-canaries 50 --neighbouring replace-one", "--neighbouring"),
+    ] {
+        let refused = organza_in(place.path(), &format!("{small} {flags} --out refused"));
+        assert_eq!(refused.code, Some(2), "{flags}");
+        assert!(refused.stderr.contains(said), "{flags}: {}", refused.stderr);
+    }
+    let canaries = "--canaries 20 --canary-repeats 2 --unit pair --units 100000";
+    let line = format!("{small} {canaries} --out pairs");
+    let run = organza_in(place.path(), &line);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let public = json(&place.path().join("pairs/certificate.json"))["public"].to_string();
+    assert!(public.contains("240 more units (pair)"), "{public}");
+    assert_eq!(organza_in(place.path(), "audit pairs --continuations 3").code, Some(1));
+    fs::write(place.path().join("pairs/private/canaries.json"), "{}").unwrap();
+    let damaged = organza_in(place.path(), "audit pairs");
+    assert!(damaged.stderr.contains("canaries.json"), "{}", damaged.stderr);
+}
