@@ -43,6 +43,7 @@ mod frequency;
 mod negatives;
 mod samples;
 pub mod source;
+pub mod sparse;
 pub mod split;
 mod synthetic;
 mod text;
