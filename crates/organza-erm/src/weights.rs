@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Below this the common factor is multiplied in, so that it never underflows.
-const SMALLEST_SCALE: f64 = 1e-100;
+/// Below this the common factor is multiplied in: the average takes differences of numbers that are
+/// larger than it by the inverse, and half of the digits shall be left.
+const SMALLEST_SCALE: f64 = 1e-8;
 
 /// The set that weights are kept in (W of the paper).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -131,12 +132,15 @@ impl Weights {
 
     fn multiply_in(&mut self) {
         let scale = self.scale;
+        // The sum so far, A v - changes, is put into the changes, so that A can start anew.
+        if let Some(average) = &mut self.average {
+            for (change, value) in average.changes.iter_mut().zip(&self.values) {
+                *change -= average.scales * value;
+            }
+            average.scales = 0.0;
+        }
         self.values.iter_mut().for_each(|value| *value *= scale);
         self.squares *= scale * scale;
-        // The sum of changes stays as it is in units of s v, hence grows in units of v.
-        if let Some(average) = &mut self.average {
-            average.scales /= scale;
-        }
         self.scale = 1.0;
     }
 }
@@ -201,6 +205,7 @@ mod tests {
         let action = prop_oneof![
             2 => (0.5_f64..1.0).prop_map(Action::Shrink),
             1 => Just(Action::Shrink(1e-60)),
+            1 => Just(Action::Shrink(1e-5)),
             6 => (0_usize..5, -1.0_f64..1.0).prop_map(|(at, change)| Action::Add(at, change)),
             3 => Just(Action::EndStep),
             1 => Just(Action::StartAverage),
@@ -226,7 +231,7 @@ mod tests {
                     Action::EndStep => { weights.project(); weights.end_step(); }
                 }
                 for (at, value) in dense.values.iter().enumerate() {
-                    prop_assert!((weights.value(at) - value).abs() < 1e-9);
+                    prop_assert!((weights.value(at) - value).abs() < 1e-7);
                 }
             }
             let expected: Vec<f64> = if dense.steps > 0.0 {
@@ -237,7 +242,7 @@ mod tests {
             let (mut found, intercept) = weights.finish();
             found.push(intercept);
             for (found, expected) in found.iter().zip(&expected) {
-                prop_assert!((found - expected).abs() < 1e-9, "{found} {expected}");
+                prop_assert!((found - expected).abs() < 1e-7, "{found} {expected}");
             }
         }
     }
