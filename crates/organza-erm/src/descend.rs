@@ -102,3 +102,89 @@ impl Descent<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::schedule::Known;
+    use crate::settings::{Method, Settings};
+    use organza_data::sparse::SparseRows;
+
+    const RUNS: u64 = 20_000;
+
+    /// Rows of one feature with these labels, two to a group.
+    fn rows(labels: &[f64]) -> SparseRows {
+        let mut rows = SparseRows::new(Some(1));
+        for (place, label) in labels.iter().enumerate() {
+            rows.push(*label, &mut [(0, 1.0)], Some(&(place / 2).to_string())).unwrap();
+        }
+        rows
+    }
+
+    fn settings(method: Method) -> Settings {
+        let mut settings = Settings::new(Loss::Linear);
+        settings.method = method;
+        (settings.epsilon, settings.delta) = (1.0, 1e-2);
+        settings.intercept = false;
+        settings.steps = Some(2);
+        settings.hits = Some(1);
+        // Below zero: what is released is the value, with its noise.
+        settings.threshold = Some(-1e3);
+        settings.batch = Some(1.0);
+        settings
+    }
+
+    fn schedule(settings: &Settings) -> Schedule {
+        let groups = if settings.method == Method::Corrected { 2 } else { 1 };
+        let units = if settings.method == Method::Corrected { 4.0 } else { 2.0 };
+        let known = Known { settings, coordinates: 1, units, groups, before: Vec::new() };
+        known.schedule().unwrap()
+    }
+
+    /// How often the last weight is positive.
+    fn share(method: Method, schedule: &Schedule, rows: &SparseRows, purpose: &str) -> f64 {
+        let design = Design::new(rows, 1, Some(1.0), false);
+        let groups = Groups::by_column(rows.groups().unwrap());
+        let visits = match method {
+            Method::Corrected => Visits::OneGroup(&groups),
+            _ => Visits::Groups(&groups),
+        };
+        let region = Constraint::Free;
+        let descent =
+            Descent { design: &design, loss: Loss::Linear, schedule, visits, l2: 0.0, region };
+        let positive = (0..RUNS).filter(|run| {
+            let source = RandomSource::from_seed(*run).named(purpose);
+            let mut weights = Weights::new(1, region);
+            (0..schedule.steps).for_each(|step| descent.step(step, &source, &mut weights));
+            weights.value(0) > 0.0
+        });
+        positive.count() as f64 / RUNS as f64
+    }
+
+    /// Whether the probability of a positive weight grows by more than e^epsilon and delta between
+    /// neighbours. Each share errs by more than 5.2 deviations with probability below 2e-7.
+    fn violates(method: Method, schedule: &Schedule) -> bool {
+        let (one, other) = match method {
+            // One record replaced.
+            Method::Corrected => (rows(&[1.0, 0.0, 0.0, 0.0]), rows(&[-1.0, 0.0, 0.0, 0.0])),
+            // One group of two records added.
+            _ => (rows(&[1.0, 1.0, -0.2, -0.2]), rows(&[-0.2, -0.2])),
+        };
+        let more = share(method, schedule, &one, "one");
+        let less = share(method, schedule, &other, "other");
+        let error = |share: f64| 5.2 * (share * (1.0 - share) / RUNS as f64).sqrt();
+        more - error(more) > 1_f64.exp() * (less + error(less)) + 1e-2
+    }
+
+    #[test]
+    fn both_corrected_accounts_survive_an_audit_and_less_noise_does_not() {
+        for method in [Method::Corrected, Method::PoissonGroups] {
+            let sound = settings(method);
+            assert!(!violates(method, &schedule(&sound)), "{method}");
+            // The noise of a budget forty times as large.
+            let broken = Settings { epsilon: 40.0, ..sound };
+            assert!(violates(method, &schedule(&broken)), "{method}: the audit has to see it");
+        }
+    }
+}

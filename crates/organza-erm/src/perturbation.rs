@@ -164,3 +164,104 @@ fn smallest_multiplier(epsilon: f64, delta: f64) -> f64 {
     }
     high
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use organza_accountant::Accountant;
+    use organza_data::sparse::SparseRows;
+    use organza_ledger::Neighbouring;
+
+    const LAMBDA: f64 = 2.0;
+
+    fn rows(labels: &[f64]) -> SparseRows {
+        let mut rows = SparseRows::new(Some(1));
+        labels.iter().for_each(|label| rows.push(*label, &mut [(0, 1.0)], None).unwrap());
+        rows
+    }
+
+    /// How often the released weight is above 0.5, of 20,000 releases.
+    fn share_above(perturbation: &Perturbation, rows: &SparseRows, purpose: &str) -> f64 {
+        let design = Design::new(rows, 1, Some(1.0), false);
+        let runs = 20_000;
+        let above = (0..runs).filter(|run| {
+            let source = RandomSource::from_seed(*run).named(purpose);
+            perturbation.release(&design, 1.0, &source).unwrap()[0] > 0.5
+        });
+        above.count() as f64 / runs as f64
+    }
+
+    /// The probability of an output set may grow by e^epsilon and delta at the most when a record comes
+    /// or goes. Both shares err by more than 5.2 deviations with probability below 1e-6 in all.
+    fn violates(perturbation: &Perturbation, epsilon: f64, delta: f64) -> bool {
+        let (with, without) = (rows(&[1.0, 1.0]), rows(&[1.0]));
+        let more = share_above(perturbation, &with, "with");
+        let less = share_above(perturbation, &without, "without");
+        let error = |share: f64| 5.2 * (share * (1.0 - share) / 20_000.0).sqrt() + 1e-3;
+        more - error(more) > epsilon.exp() * (less + error(less)) + delta
+    }
+
+    #[test]
+    fn a_release_keeps_its_promise_and_one_with_less_noise_does_not() {
+        let target = Target::new(1.0, 1e-2);
+        let sound = Perturbation::calibrate(1.0, LAMBDA, &target, &[]).unwrap();
+        assert!(!violates(&sound, 1.0, 1e-2));
+        let broken = Perturbation { deviation: sound.deviation / 6.0, ..sound };
+        assert!(violates(&broken, 1.0, 1e-2), "the test has to see a sixth of the noise");
+    }
+
+    /// The density ratio of the exact minimum by the change of variables, for one feature: the loss is
+    /// above epsilon with an expectation that stays below delta, by numerical integration.
+    #[test]
+    fn the_claimed_profile_bounds_the_exact_one() {
+        let loss = Loss::Logistic;
+        for (epsilon, lambda, others) in [(0.5, 2.0, 0), (1.0, 0.5, 3), (2.0, 0.2, 1)] {
+            let delta = 1e-3;
+            let cost = Perturbation::curvature_cost(1.0, lambda);
+            let deviation = smallest_multiplier(epsilon - cost, delta);
+            // Other records of both classes, and one record more or less.
+            let density = |at: f64, extra: bool| {
+                let records = (0..others).map(|place| f64::from(place % 2)).chain(extra.then_some(1.0));
+                let (mut tilt, mut bend) = (-lambda * at, lambda);
+                for label in records {
+                    tilt -= loss.slope(at, label);
+                    bend += loss.curvature(at);
+                }
+                (-0.5 * (tilt / deviation).powi(2)).exp() * bend
+                    / (deviation * (2.0 * std::f64::consts::PI).sqrt())
+            };
+            let step = 1e-4 * deviation / lambda;
+            let profile = |first: bool| -> f64 {
+                let places = -130_000..130_000;
+                places
+                    .map(|place| {
+                        let at = f64::from(place) * step;
+                        let (one, other) = (density(at, first), density(at, !first));
+                        (one - epsilon.exp() * other).max(0.0) * step
+                    })
+                    .sum()
+            };
+            let whole: f64 = (-130_000..130_000).map(|it| density(f64::from(it) * step, true) * step).sum();
+            assert!((whole - 1.0).abs() < 1e-6, "a density: {whole}");
+            for first in [true, false] {
+                let exact = profile(first);
+                assert!(exact <= delta * 1.0001, "{epsilon} {lambda}: {exact}");
+            }
+            assert!(profile(true) > 0.0, "the test sees something");
+        }
+    }
+
+    #[test]
+    fn the_event_costs_no_more_than_the_target() {
+        let before = [Event::Laplace { noise_multiplier: 100.0 }];
+        let target = Target::new(1.0, 1e-5);
+        let perturbation = Perturbation::calibrate(1.5, 30.0, &target, &before).unwrap();
+        let all = Event::Compose(before.iter().cloned().chain([perturbation.event]).collect());
+        let account = Accountant::new(Neighbouring::AddRemove).compose(&all).unwrap();
+        let spent = account.epsilon(1e-5).unwrap().epsilon;
+        assert!((0.99..=1.0).contains(&spent), "{spent}");
+        let tight = Perturbation::calibrate(1.5, 1e-3, &target, &[]).unwrap_err().to_string();
+        assert!(tight.contains("raise --l2"), "{tight}");
+    }
+}

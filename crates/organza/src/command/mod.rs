@@ -5,8 +5,10 @@ mod analogy;
 mod calibrate;
 mod completions;
 mod data;
+mod erm;
 mod event;
 mod nearest;
+mod predict;
 mod resume;
 mod similarity;
 mod train;
@@ -22,6 +24,8 @@ pub(crate) enum Command {
     Nearest(nearest::Nearest),
     Analogy(analogy::Analogy),
     Similarity(similarity::Similarity),
+    Erm(Box<erm::Erm>),
+    Predict(predict::Predict),
     Data(data::Data),
     Account(account::Account),
     Calibrate(calibrate::Calibrate),
@@ -38,6 +42,8 @@ impl Command {
             Self::Nearest(command) => command.run(output),
             Self::Analogy(command) => command.run(output),
             Self::Similarity(command) => command.run(output),
+            Self::Erm(command) => command.run(output),
+            Self::Predict(command) => command.run(output),
             Self::Data(command) => command.run(output),
             Self::Account(command) => command.run(output),
             Self::Calibrate(command) => command.run(output),
