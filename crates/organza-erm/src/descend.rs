@@ -132,6 +132,7 @@ mod tests {
         // Below zero: what is released is the value, with its noise.
         settings.threshold = Some(-1e3);
         settings.batch = Some(1.0);
+        settings.learning_rate = Some(0.5);
         settings
     }
 

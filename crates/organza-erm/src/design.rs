@@ -20,12 +20,7 @@ pub struct Design<'a> {
 
 impl<'a> Design<'a> {
     /// The rows, of norm at most `bound` if there is one, with `features` features.
-    pub fn new(
-        rows: &'a SparseRows,
-        features: u64,
-        bound: Option<f64>,
-        intercept: bool,
-    ) -> Self {
+    pub fn new(rows: &'a SparseRows, features: u64, bound: Option<f64>, intercept: bool) -> Self {
         let factors = rows.iter().map(|row| factor(&row, bound)).collect();
         Self { rows, factors, features, intercept }
     }

@@ -108,7 +108,12 @@ pub fn fit(
         (false, _, _) => None,
         (true, Some(groups), None) => Some(Groups::by_column(groups)),
         (true, _, count) => {
-            let count = count.unwrap_or(10.min(rows.len() as u64));
+            let usual = match settings.method {
+                Method::PoissonGroups => rows.len() as u64 / 10,
+                Method::Printed => 100,
+                _ => 10,
+            };
+            let count = count.unwrap_or(usual.clamp(1, rows.len() as u64));
             if count > rows.len() as u64 {
                 return Err(FitError::EmptyGroups { groups: count, rows: rows.len() });
             }

@@ -84,7 +84,10 @@ mod tests {
     #[test]
     fn each_record_is_in_one_group() {
         let groups = Groups::by_column(&[0, 1, 0, 2, 1]);
-        assert_eq!((groups.len(), groups.records(0), groups.records(1)), (3, &[0, 2][..], &[1, 4][..]));
+        assert_eq!(
+            (groups.len(), groups.records(0), groups.records(1)),
+            (3, &[0, 2][..], &[1, 4][..])
+        );
         let blocks = Groups::blocks(10, 3);
         let all: Vec<u32> = (0..3).flat_map(|block| blocks.records(block).to_vec()).collect();
         assert_eq!(all, (0..10).collect::<Vec<u32>>());

@@ -82,7 +82,11 @@ impl LinearModel {
     ///
     /// # Errors
     /// If the disk has an error.
-    pub fn write(&self, path: &Path, promises: &BTreeMap<String, String>) -> Result<(), ModelError> {
+    pub fn write(
+        &self,
+        path: &Path,
+        promises: &BTreeMap<String, String>,
+    ) -> Result<(), ModelError> {
         let mut metadata = promises.clone();
         metadata.insert(FORMAT.to_owned(), "1".to_owned());
         metadata.insert("model".to_owned(), self.loss.to_string());
@@ -200,7 +204,9 @@ mod tests {
         let table = folder.path().join("coefficients.csv");
         model.write_csv(&table, |at| (at == 0).then(|| "a,b".to_owned())).unwrap();
         let text = fs::read_to_string(&table).unwrap();
-        assert!(text.starts_with("feature,name,coefficient\n0,(intercept),0.3\n1,\"a,b\",0.1\n3,,-"));
+        assert!(
+            text.starts_with("feature,name,coefficient\n0,(intercept),0.3\n1,\"a,b\",0.1\n3,,-")
+        );
         for bad in [&b"no"[..], b"\x08\0\0\0\0\0\0\0{}      "] {
             fs::write(&path, bad).unwrap();
             assert!(LinearModel::read(&path).is_err());

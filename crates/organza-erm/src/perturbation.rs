@@ -222,7 +222,8 @@ mod tests {
             let deviation = smallest_multiplier(epsilon - cost, delta);
             // Other records of both classes, and one record more or less.
             let density = |at: f64, extra: bool| {
-                let records = (0..others).map(|place| f64::from(place % 2)).chain(extra.then_some(1.0));
+                let records =
+                    (0..others).map(|place| f64::from(place % 2)).chain(extra.then_some(1.0));
                 let (mut tilt, mut bend) = (-lambda * at, lambda);
                 for label in records {
                     tilt -= loss.slope(at, label);
@@ -242,13 +243,12 @@ mod tests {
                     })
                     .sum()
             };
-            let whole: f64 = (-130_000..130_000).map(|it| density(f64::from(it) * step, true) * step).sum();
+            let whole: f64 =
+                (-130_000..130_000).map(|it| density(f64::from(it) * step, true) * step).sum();
             assert!((whole - 1.0).abs() < 1e-6, "a density: {whole}");
-            for first in [true, false] {
-                let exact = profile(first);
-                assert!(exact <= delta * 1.0001, "{epsilon} {lambda}: {exact}");
-            }
-            assert!(profile(true) > 0.0, "the test sees something");
+            let exact = profile(true).max(profile(false));
+            assert!(exact <= delta, "{epsilon} {lambda}: {exact}");
+            assert!(exact > 0.01 * delta, "the bound is not idle: {epsilon} {lambda}: {exact}");
         }
     }
 

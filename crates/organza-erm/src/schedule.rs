@@ -18,8 +18,6 @@ const HITS: u64 = 32;
 const LIMITED_DOMAIN_DELTA: f64 = 1e-10;
 /// How far the noise of all steps together may carry a margin, in expectation.
 const WANDER: f64 = 0.7;
-/// Steps are no longer than this over the smoothness.
-const LONGEST_STEP: f64 = 2.0;
 
 /// Why there is no schedule.
 #[derive(Debug, Error)]
@@ -110,6 +108,16 @@ impl Known<'_> {
         bend * whole * whole
     }
 
+    /// The longest step: 1 / K, or twice that where the curvature is far below its bound almost
+    /// everywhere.
+    fn longest_step(&self) -> f64 {
+        let factor = match self.settings.model {
+            Loss::Logistic | Loss::Sigmoid => 2.0,
+            Loss::Linear | Loss::Poisson => 1.0,
+        };
+        factor / self.smoothness()
+    }
+
     /// The number of steps. For DP-SGD: so many of the longest steps that their noise together
     /// carries a margin by no more than `WANDER`. A step's noise is near R S1 sqrt(T) z / n in a
     /// margin, z = sqrt(2 ln(1 / delta)) / epsilon, so T of them carry it by eta T z R S1 / n.
@@ -117,10 +125,10 @@ impl Known<'_> {
         let Settings { method, epsilon, delta, steps, .. } = self.settings;
         let whole = self.settings.input(1).whole_norm();
         let reach = self.units * epsilon / (-2.0 * libm::log(*delta)).sqrt();
-        let longest = LONGEST_STEP / self.smoothness();
+        let longest = self.longest_step();
         let room = WANDER * reach / (whole * self.settings.record_clip() * longest);
         let usual = match method {
-            Method::Printed => (self.groups as f64).powi(2).mul_add(0.01, 0.0).max(self.units),
+            Method::Printed => (0.01 * (self.groups as f64).powi(2)).max(self.units),
             Method::Corrected | Method::PoissonGroups => {
                 (room / (self.hits() as f64).sqrt()).clamp(10.0, 200.0)
             }
@@ -134,7 +142,7 @@ impl Known<'_> {
     fn learning_rate(&self, plan: &Plan, steps: u64) -> f64 {
         let whole = self.settings.input(1).whole_norm();
         let noise = whole * plan.noise_deviation() * (steps as f64).sqrt();
-        (LONGEST_STEP / self.smoothness()).min(WANDER / noise)
+        self.longest_step().min(WANDER / noise)
     }
 
     fn hits(&self) -> u64 {

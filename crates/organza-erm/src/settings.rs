@@ -177,7 +177,8 @@ impl Settings {
 
     /// The set that weights are kept in.
     pub fn region(&self) -> Constraint {
-        let usual = if self.method.has_groups() { Constraint::Ball(10.0) } else { Constraint::Free };
+        let usual =
+            if self.method.has_groups() { Constraint::Ball(10.0) } else { Constraint::Free };
         self.constraint.unwrap_or(usual)
     }
 
@@ -243,7 +244,8 @@ impl Settings {
                         are bounded and a slope of one sign; dpsgd fits any model";
         require("--model", Some(self.model), objective, expected)?;
         let free = self.method != Method::Objective || self.constraint.is_none();
-        let expected = "without --radius and --box: its proof is for free weights, which --l2 keeps small";
+        let expected =
+            "without --radius and --box: its proof is for free weights, which --l2 keeps small";
         require("--method", Some(self.method), free, expected)
     }
 }

@@ -256,7 +256,8 @@ mod tests {
             let sum: f64 = (0..runs)
                 .map(|run| {
                     let random = &mut source.substream(Purpose::Data, run, 0);
-                    let visits = organza_mechanism::sample::binomial(steps, 1.0 / groups as f64, random);
+                    let visits =
+                        organza_mechanism::sample::binomial(steps, 1.0 / groups as f64, random);
                     let ups = (0..visits).filter(|_| unit(random) < up).count() as f64;
                     let loss = (2.0 * ups - visits as f64) * epsilon;
                     (1.0 - libm::exp(1.0 - loss)).max(0.0)
@@ -277,7 +278,9 @@ mod tests {
         assert!((printed.step_epsilon - 100.0 / (2.0 * (2e4 * 2e5_f64.ln()).sqrt())).abs() < 1e-12);
         assert!(printed.worst_epsilon.unwrap() > 4.0 && !printed.conditions[2].holds);
         let corrected = problem(100).corrected(None).unwrap();
-        assert!(corrected.worst_epsilon.unwrap() <= 1.0 && corrected.sparse_epsilon.unwrap() <= 1.0);
+        assert!(
+            corrected.worst_epsilon.unwrap() <= 1.0 && corrected.sparse_epsilon.unwrap() <= 1.0
+        );
         let same = problem(100).corrected(Some(10_000)).unwrap();
         assert!(same.step_epsilon < printed.step_epsilon / 3.0);
         assert!(same.convex_bound >= corrected.convex_bound * 0.9);

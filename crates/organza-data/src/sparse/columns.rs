@@ -249,9 +249,7 @@ impl Resolved<'_> {
 
 /// A number of a declared range, mapped to -1 to 1.
 fn scaled(number: f64, range: Option<(f64, f64)>) -> f64 {
-    range.map_or(number, |(low, high)| {
-        (2.0 * (number.clamp(low, high) - low) / (high - low)) - 1.0
-    })
+    range.map_or(number, |(low, high)| (2.0 * (number.clamp(low, high) - low) / (high - low)) - 1.0)
 }
 
 /// FNV-1a with a final mix, over `column=value`: the same on every machine and in every version,
@@ -296,8 +294,9 @@ mod tests {
         };
         assert_eq!(columns.width(), 12);
         let name = |feature| columns.feature_name(feature).unwrap_or_default();
-        assert_eq!([name(0), name(2), name(3), name(11), name(12)], [
-            "age", "sex=m", "sex=(other)", "city#7", ""
-        ]);
+        assert_eq!(
+            [name(0), name(2), name(3), name(11), name(12)],
+            ["age", "sex=m", "sex=(other)", "city#7", ""]
+        );
     }
 }

@@ -26,10 +26,9 @@ impl LabelKind {
     /// Says which labels there are.
     pub fn accept(self, value: f64) -> Result<f64, RowProblem> {
         let (fits, expected) = match self {
-            Self::Binary => (
-                value == 1.0 || value == 0.0 || value == -1.0,
-                "a class is 1 or 0 (or 1 and -1)",
-            ),
+            Self::Binary => {
+                (value == 1.0 || value == 0.0 || value == -1.0, "a class is 1 or 0 (or 1 and -1)")
+            }
             Self::Count => {
                 (value >= 0.0 && value.fract() == 0.0 && value < 1e9, "a count is 0, 1, 2, ...")
             }

@@ -89,7 +89,8 @@ mod tests {
 
     #[test]
     fn lines_become_rows() {
-        let rows = read_text("+1 3:1 1:.5 # a comment\n-1\n\n# nothing\n0 2:-1e-2\n", None).unwrap();
+        let rows =
+            read_text("+1 3:1 1:.5 # a comment\n-1\n\n# nothing\n0 2:-1e-2\n", None).unwrap();
         assert_eq!(rows.len(), 3);
         assert_eq!((rows.row(0).columns, rows.row(0).label), (&[0, 2][..], 1.0));
         assert_eq!((rows.row(1).columns.len(), rows.row(1).label), (0, 0.0));

@@ -106,7 +106,8 @@ impl SparseRows {
         if let Some(pair) = entries.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             return Err(RowProblem::Doubled(u64::from(pair[0].0) + 1));
         }
-        if let Some((column, _)) = entries.last().filter(|(column, _)| u64::from(*column) >= features)
+        if let Some((column, _)) =
+            entries.last().filter(|(column, _)| u64::from(*column) >= features)
         {
             return Err(RowProblem::Beyond { index: u64::from(*column) + 1, features });
         }
@@ -152,7 +153,10 @@ mod tests {
         rows.push(0.0, &mut [], Some("b")).unwrap();
         rows.push(2.5, &mut [(9, 3.0)], Some("a")).unwrap();
         let first = rows.row(0);
-        assert_eq!((first.columns, first.values, first.label), (&[3, 7][..], &[-1.0, 2.0][..], 1.0));
+        assert_eq!(
+            (first.columns, first.values, first.label),
+            (&[3, 7][..], &[-1.0, 2.0][..], 1.0)
+        );
         assert!(rows.row(1).columns.is_empty() && (rows.row(2).norm() - 3.0).abs() < 1e-12);
         assert_eq!(rows.groups(), Some(&[0, 1, 0][..]));
         assert_eq!((rows.len(), rows.entries(), rows.largest_column()), (3, 3, 10));

@@ -101,7 +101,8 @@ mod tests {
 
     #[test]
     fn columns_become_features() {
-        let text = "user,age,sex,city,clicked\nann,75,f,\"Ulm, Donau\",1\nbob,,x,,0\nann,NA,m,Ulm,0\n";
+        let text =
+            "user,age,sex,city,clicked\nann,75,f,\"Ulm, Donau\",1\nbob,,x,,0\nann,NA,m,Ulm,0\n";
         let rows = read(text).unwrap();
         assert_eq!((rows.len(), rows.declared_features()), (3, Some(1_004)));
         assert_eq!((rows.row(0).columns[..2].to_vec(), rows.row(0).values[0]), (vec![0, 1], 0.5));

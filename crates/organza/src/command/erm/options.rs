@@ -141,7 +141,7 @@ struct MethodOptions {
     /// The share of the budget that selection gets [default: 0.25]
     #[arg(long)]
     share: Option<f64>,
-    /// Contiguous groups, where rows name none [default: 10]
+    /// Contiguous groups, where rows name none [default: 10; printed: 100; poisson-groups: of 10 rows]
     #[arg(long, value_name = "NUMBER", conflicts_with = "group")]
     groups: Option<u64>,
     /// How many coordinates a visit to a group may release (c1) [default: 32]

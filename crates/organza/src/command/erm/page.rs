@@ -15,11 +15,7 @@ const SHOWN: usize = 20;
 const WIDEST: f64 = 18.0;
 
 /// The page of a fit.
-pub(super) fn html(
-    fit: &Fit,
-    summary: &Summary,
-    name: &dyn Fn(u64) -> Option<String>,
-) -> String {
+pub(super) fn html(fit: &Fit, summary: &Summary, name: &dyn Fn(u64) -> Option<String>) -> String {
     let certificate = &fit.certificate;
     let rows: String = summary
         .rows()
@@ -32,8 +28,11 @@ pub(super) fn html(
     let doubts =
         summary.doubts().map_or(String::new(), |it| format!("<p class=mark>{}.\n", escaped(&it)));
     let item = |text: String| format!("<li>{}\n", escaped(&text));
-    let public: String =
-        certificate.public.iter().map(|fact| item(format!("{}: {}", fact.name, fact.value))).collect();
+    let public: String = certificate
+        .public
+        .iter()
+        .map(|fact| item(format!("{}: {}", fact.name, fact.value)))
+        .collect();
     let conditions: String = certificate.conditions.iter().cloned().map(item).collect();
     let events: String =
         certificate.events.iter().map(|event| escaped(&Tree(event).to_string())).collect();

@@ -151,7 +151,10 @@ impl fmt::Display for Summary {
         writeln!(formatter, "\n* not private: from the data without noise, for your eyes only\n")?;
         let folder = self.folder.display();
         writeln!(formatter, "{folder}/coefficients.csv     the weights")?;
-        writeln!(formatter, "{folder}/certificate.json     what is promised, and on what it was spent")?;
+        writeln!(
+            formatter,
+            "{folder}/certificate.json     what is promised, and on what it was spent"
+        )?;
         writeln!(formatter, "{folder}/report.html          all of this, to look at")?;
         writeln!(formatter, "\nNext: organza predict {folder} --data new-rows")
     }
