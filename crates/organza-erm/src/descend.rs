@@ -13,7 +13,7 @@ pub(crate) const TRAINING: &str = "training";
 
 /// Which units a step looks at.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Visits<'a> {
+pub enum Visits<'a> {
     /// A Poisson batch of records.
     Records,
     /// A Poisson batch of groups, each with its mean gradient.
@@ -22,14 +22,24 @@ pub(crate) enum Visits<'a> {
     OneGroup(&'a Groups),
 }
 
-/// What descent needs to know.
-pub(crate) struct Descent<'a> {
-    pub(crate) design: &'a Design<'a>,
-    pub(crate) loss: Loss,
-    pub(crate) schedule: &'a Schedule,
-    pub(crate) visits: Visits<'a>,
-    pub(crate) l2: f64,
-    pub(crate) region: Constraint,
+/// Private gradient descent on rows.
+///
+/// # Privacy
+/// Steps release what the schedule's event says. Whoever makes a step has charged it before.
+#[derive(Clone, Copy, Debug)]
+pub struct Descent<'a> {
+    /// The rows.
+    pub design: &'a Design<'a>,
+    /// The loss of each.
+    pub loss: Loss,
+    /// The steps, and what makes them.
+    pub schedule: &'a Schedule,
+    /// Which units a step looks at; those that the schedule was made for.
+    pub visits: Visits<'a>,
+    /// The weight of the squared norm.
+    pub l2: f64,
+    /// The set that weights are kept in.
+    pub region: Constraint,
 }
 
 impl Descent<'_> {
@@ -38,7 +48,7 @@ impl Descent<'_> {
     ///
     /// A step costs what its records and the released coordinates cost, whatever the width of the
     /// model: shrinking and projecting change a common factor.
-    pub(crate) fn run(&self, source: &RandomSource) -> (Vec<f64>, f64) {
+    pub fn run(&self, source: &RandomSource) -> (Vec<f64>, f64) {
         let mut weights = Weights::new(self.design.features(), self.region);
         for step in 0..self.schedule.steps {
             if step == self.schedule.steps / 2 {
@@ -50,7 +60,7 @@ impl Descent<'_> {
     }
 
     /// One step: batch, gradients, clip, selection, noise, descent, projection.
-    pub(crate) fn step(&self, step: u64, source: &RandomSource, weights: &mut Weights) {
+    pub fn step(&self, step: u64, source: &RandomSource, weights: &mut Weights) {
         let Schedule { plan, learning_rate, .. } = self.schedule;
         let sampler = |units: usize| plan.sampler(TRAINING, units as u64, source);
         let sum = match self.visits {

@@ -26,6 +26,10 @@ const L2: f64 = 1e-4;
 const EXACT: f64 = 1e-10;
 /// The share of the budget that the curvature of objective perturbation may take.
 const CURVATURE_SHARE: f64 = 0.1;
+/// Lambda over the tilt that a row sees: where no data speaks, the tilt moves a margin by the inverse.
+const TILT_SHRINKAGE: f64 = 2.0;
+/// The least weight of the squared norm beside the mean loss, for objective perturbation.
+const OBJECTIVE_L2: f64 = 1e-4;
 /// The purpose of the release of the number of units.
 const UNITS: &str = "units";
 /// The purpose of objective perturbation.
@@ -202,10 +206,16 @@ impl Running<'_> {
     fn perturbed(&self, units: f64, purse: &mut Purse) -> Result<Vec<f64>, FitError> {
         let Settings { epsilon, delta, l2, .. } = *self.settings;
         let norm = self.settings.input(1).whole_norm();
-        let least = Perturbation::least_lambda(norm, CURVATURE_SHARE * epsilon);
-        let lambda = l2.map_or(least, |l2| l2 * units);
         let target = Target::new(epsilon, delta);
         let before: Vec<Event> = purse.events();
+        let lambda = match l2 {
+            Some(l2) => l2 * units,
+            None => {
+                let least = Perturbation::least_lambda(norm, CURVATURE_SHARE * epsilon);
+                let first = Perturbation::calibrate(norm, least, &target, &before)?;
+                least.max(norm * first.deviation * TILT_SHRINKAGE).max(OBJECTIVE_L2 * units)
+            }
+        };
         let perturbation = Perturbation::calibrate(norm, lambda, &target, &before)?;
         let charge = Charge::once(OBJECTIVE, perturbation.event.clone())
             .with_key(self.source.fingerprint())

@@ -44,6 +44,7 @@ mod weights;
 
 pub use bounds::{InputBounds, LossBounds};
 pub use certificate::Certificate;
+pub use descend::{Descent, Visits};
 pub use design::Design;
 pub use estimator::{Estimator, Linear, Logistic, Poisson};
 pub use fit::{Fit, FitError, fit};

@@ -7,8 +7,8 @@ use crate::loss::Loss;
 const MOST_STEPS: usize = 200;
 /// The most products with the curvature in one Newton step.
 const MOST_PRODUCTS: usize = 500;
-/// How much the objective may rise by rounding alone, relative to it.
-const ROUNDING: f64 = 1e-13;
+/// How much the objective may rise by rounding alone, relative to it: sums of millions of terms.
+const ROUNDING: f64 = 1e-10;
 
 /// (1 / n) sum of losses + (l2 / 2) |w|^2 + linear w, over dense coordinates with the intercept last.
 #[derive(Clone, Debug)]
@@ -113,10 +113,11 @@ impl Objective<'_> {
                 }
                 let found = self.evaluate(&next, &mut next_margins, &mut next_gradient);
                 let slack = ROUNDING * value.abs();
-                if found <= value + 1e-4 * stride * descent + slack {
-                    // Within rounding of the minimum only the gradient tells progress.
-                    break (found < value - slack || norm(&next_gradient) < 0.9 * slope_norm)
-                        .then_some(found);
+                let falls = found <= value + 1e-4 * stride * descent;
+                // Within rounding of the minimum only the gradient tells progress.
+                let flattens = found <= value + slack && norm(&next_gradient) <= 0.5 * slope_norm;
+                if falls || flattens {
+                    break Some(found);
                 }
                 stride *= 0.5;
                 if stride < 1e-12 {
