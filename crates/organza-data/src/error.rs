@@ -66,6 +66,9 @@ pub enum LineProblem {
     /// A vocabulary has more than a word on a line.
     #[error("`{0}` holds white space: put one word on a line")]
     ManyWords(String),
+    /// A row of a sparse table.
+    #[error(transparent)]
+    Row(#[from] crate::sparse::RowProblem),
 }
 
 /// Why data cannot be read or used.
@@ -226,6 +229,14 @@ pub enum DataError {
          result, or make a new release with its own charge"
     )]
     VocabularyReleased,
+    /// The columns of a table are not those that were asked for.
+    #[error("`{}`: {problem}", path.display())]
+    Table {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and what to do.
+        problem: String,
+    },
     /// A unit that text does not have.
     #[error("text has no unit `{0}`: take `pair`, `line` or `user`")]
     NoSuchUnit(organza_ledger::Unit),

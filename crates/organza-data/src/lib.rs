@@ -48,6 +48,7 @@ mod negatives;
 mod paid;
 mod samples;
 pub mod source;
+pub mod sparse;
 pub mod split;
 mod synthetic;
 mod text;

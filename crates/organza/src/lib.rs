@@ -18,6 +18,7 @@
 pub use organza_accountant as accountant;
 pub use organza_audit as audit;
 pub use organza_data as data;
+pub use organza_erm as erm;
 pub use organza_ledger as ledger;
 pub use organza_mechanism as mechanism;
 pub use organza_model as model;

@@ -8,8 +8,10 @@ mod calibrate;
 mod compare;
 mod completions;
 mod data;
+mod erm;
 mod event;
 mod nearest;
+mod predict;
 mod report;
 mod resume;
 mod similarity;
@@ -28,6 +30,8 @@ pub(crate) enum Command {
     Analogy(analogy::Analogy),
     Similarity(similarity::Similarity),
     Audit(audit::Audit),
+    Erm(Box<erm::Erm>),
+    Predict(predict::Predict),
     Data(data::Data),
     Account(account::Account),
     Calibrate(calibrate::Calibrate),
@@ -48,6 +52,8 @@ impl Command {
             Self::Analogy(command) => command.run(output),
             Self::Similarity(command) => command.run(output),
             Self::Audit(command) => command.run(output),
+            Self::Erm(command) => command.run(output),
+            Self::Predict(command) => command.run(output),
             Self::Data(command) => command.run(output),
             Self::Account(command) => command.run(output),
             Self::Calibrate(command) => command.run(output),

@@ -1,0 +1,30 @@
+//! Rows of a sparse table: labels, a few features each, and the group that a row belongs to.
+//!
+//! ```text
+//! libsvm ────────────┐
+//! CSV, TSV ─(Columns)┼─▶ SparseRows
+//! Parquet ──(Columns)┘
+//! ```
+//!
+//! Nothing here is private: the rows *are* the data. Widths, ranges and categories are declared by a
+//! person; a reader never learns them from the data, but for [`SparseRows::largest_column`], which
+//! says itself that it is not private.
+
+mod columns;
+mod label;
+mod libsvm;
+mod parquet_file;
+mod problem;
+mod rows;
+mod separated;
+
+pub use columns::{Categories, Column, Columns};
+pub use label::LabelKind;
+pub use libsvm::read_libsvm;
+pub use parquet_file::read_parquet;
+pub use problem::RowProblem;
+pub use rows::{Row, SparseRows};
+pub use separated::read_separated;
+
+/// The widest table: column numbers take 32 bits, and one more coordinate is left for an intercept.
+pub const MOST_FEATURES: u64 = (1 << 32) - 2;

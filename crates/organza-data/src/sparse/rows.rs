@@ -1,0 +1,180 @@
+//! Rows in memory: one list of entries, and where each row begins in it.
+
+use super::{MOST_FEATURES, RowProblem};
+use std::collections::HashMap;
+
+/// The largest number of groups: their numbers take 32 bits.
+const MOST_GROUPS: u64 = 1 << 32;
+
+/// Sparse rows with their labels and groups: 8 bytes an entry, 16 bytes a row and 4 more with groups.
+#[derive(Clone, Debug, Default)]
+pub struct SparseRows {
+    features: Option<u64>,
+    starts: Vec<usize>,
+    columns: Vec<u32>,
+    values: Vec<f32>,
+    labels: Vec<f64>,
+    groups: Vec<u32>,
+    names: HashMap<String, u32>,
+}
+
+/// One row.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a> {
+    /// The columns that are not zero, counted from 0, each once.
+    pub columns: &'a [u32],
+    /// Their values.
+    pub values: &'a [f32],
+    /// The label.
+    pub label: f64,
+}
+
+impl<'a> Row<'a> {
+    /// The entries, one after another.
+    pub fn entries(self) -> impl Iterator<Item = (u32, f32)> + use<'a> {
+        self.columns.iter().copied().zip(self.values.iter().copied())
+    }
+
+    /// The L2 norm.
+    pub fn norm(&self) -> f64 {
+        self.values.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt()
+    }
+}
+
+impl SparseRows {
+    /// No rows yet, of so many declared features; without, [`SparseRows::largest_column`] tells.
+    pub fn new(features: Option<u64>) -> Self {
+        Self { features, ..Self::default() }
+    }
+
+    /// How many features were declared.
+    pub fn declared_features(&self) -> Option<u64> {
+        self.features
+    }
+
+    /// The number of columns up to the last that is not zero in any row. *Not private*: it comes from the data.
+    pub fn largest_column(&self) -> u64 {
+        self.columns.iter().max().map_or(0, |column| u64::from(*column) + 1)
+    }
+
+    /// The number of rows. *Not private* unless declared public.
+    pub fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.labels.is_empty()
+    }
+
+    /// How many entries are not zero, in all rows. *Not private.*
+    pub fn entries(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Row `index`; panics beyond the last, as a slice does.
+    pub fn row(&self, index: usize) -> Row<'_> {
+        let start = self.starts[index];
+        let end = self.starts.get(index + 1).copied().unwrap_or(self.columns.len());
+        let (columns, values) = (&self.columns[start..end], &self.values[start..end]);
+        Row { columns, values, label: self.labels[index] }
+    }
+
+    /// All rows, in order.
+    pub fn iter(&self) -> impl Iterator<Item = Row<'_>> {
+        (0..self.len()).map(|index| self.row(index))
+    }
+
+    /// The group of each row, numbered in order of appearance; none if rows have no groups.
+    pub fn groups(&self) -> Option<&[u32]> {
+        (!self.groups.is_empty()).then_some(&self.groups)
+    }
+
+    /// Adds a row. Entries of value zero are left out.
+    ///
+    /// # Errors
+    /// If a column is beyond the declared ones or stands twice, a value is not finite, or the group
+    /// has no name or is missing where other rows have one; nothing is added then.
+    pub fn push(
+        &mut self,
+        label: f64,
+        entries: &mut [(u32, f32)],
+        group: Option<&str>,
+    ) -> Result<(), RowProblem> {
+        let features = self.features.unwrap_or(MOST_FEATURES);
+        entries.sort_unstable_by_key(|(column, _)| *column);
+        if let Some(pair) = entries.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            return Err(RowProblem::Doubled(u64::from(pair[0].0) + 1));
+        }
+        if let Some((column, _)) =
+            entries.last().filter(|(column, _)| u64::from(*column) >= features)
+        {
+            return Err(RowProblem::Beyond { index: u64::from(*column) + 1, features });
+        }
+        if let Some((column, value)) = entries.iter().find(|(_, value)| !value.is_finite()) {
+            return Err(RowProblem::Value(format!("{}:{value}", u64::from(*column) + 1)));
+        }
+        if group.is_none() != self.groups.is_empty() && !self.is_empty() {
+            return Err(RowProblem::NoGroup);
+        }
+        if let Some(name) = group {
+            if name.is_empty() {
+                return Err(RowProblem::EmptyGroup);
+            }
+            let next = self.names.len() as u64;
+            if next >= MOST_GROUPS && !self.names.contains_key(name) {
+                return Err(RowProblem::TooManyGroups(MOST_GROUPS));
+            }
+            let number = match self.names.get(name) {
+                Some(number) => *number,
+                None => *self.names.entry(name.to_owned()).or_insert(next as u32),
+            };
+            self.groups.push(number);
+        }
+        self.starts.push(self.columns.len());
+        for (column, value) in entries.iter().filter(|(_, value)| *value != 0.0) {
+            self.columns.push(*column);
+            self.values.push(*value);
+        }
+        self.labels.push(label);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn rows_come_back_as_they_went_in() {
+        let mut rows = SparseRows::new(Some(10));
+        rows.push(1.0, &mut [(7, 2.0), (3, -1.0), (5, 0.0)], Some("a")).unwrap();
+        rows.push(0.0, &mut [], Some("b")).unwrap();
+        rows.push(2.5, &mut [(9, 3.0)], Some("a")).unwrap();
+        let first = rows.row(0);
+        assert_eq!(
+            (first.columns, first.values, first.label),
+            (&[3, 7][..], &[-1.0, 2.0][..], 1.0)
+        );
+        assert!(rows.row(1).columns.is_empty() && (rows.row(2).norm() - 3.0).abs() < 1e-12);
+        assert_eq!(rows.groups(), Some(&[0, 1, 0][..]));
+        assert_eq!((rows.len(), rows.entries(), rows.largest_column()), (3, 3, 10));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_and_leaves_no_trace() {
+        let mut rows = SparseRows::new(Some(10));
+        let mut refused = |entries: &mut [(u32, f32)]| rows.push(1.0, entries, None).unwrap_err();
+        assert_eq!(refused(&mut [(10, 1.0)]), RowProblem::Beyond { index: 11, features: 10 });
+        assert_eq!(refused(&mut [(4, 1.0), (2, 0.0), (4, 1.0)]), RowProblem::Doubled(5));
+        assert_eq!(refused(&mut [(1, f32::NAN)]), RowProblem::Value("2:NaN".into()));
+        assert!(rows.is_empty());
+        rows.push(1.0, &mut [], None).unwrap();
+        assert_eq!(rows.push(1.0, &mut [], Some("a")), Err(RowProblem::NoGroup));
+        let mut grouped = SparseRows::new(None);
+        assert_eq!(grouped.push(1.0, &mut [], Some("")), Err(RowProblem::EmptyGroup));
+        grouped.push(1.0, &mut [], Some("a")).unwrap();
+        assert_eq!(grouped.push(1.0, &mut [], None), Err(RowProblem::NoGroup));
+    }
+}

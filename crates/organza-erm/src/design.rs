@@ -1,0 +1,88 @@
+//! Rows as a model sees them: bounded, with an intercept.
+
+use organza_data::sparse::{Row, SparseRows};
+
+/// How much a row is shrunk below its bound, to cover the rounding of its norm.
+const MARGIN: f64 = 1e-12;
+
+/// Rows of a declared norm: longer ones are scaled down to it.
+///
+/// # Privacy
+/// The factor of a row depends on that row and the declared bound alone, so one record changes
+/// nothing but its own term of the loss.
+#[derive(Clone, Debug)]
+pub struct Design<'a> {
+    rows: &'a SparseRows,
+    factors: Vec<f64>,
+    features: u64,
+    intercept: bool,
+}
+
+impl<'a> Design<'a> {
+    /// The rows, of norm at most `bound` if there is one, with `features` features.
+    pub fn new(rows: &'a SparseRows, features: u64, bound: Option<f64>, intercept: bool) -> Self {
+        let factors = rows.iter().map(|row| factor(&row, bound)).collect();
+        Self { rows, factors, features, intercept }
+    }
+
+    /// The number of rows. *Not private* unless declared public.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The number of features, without the intercept.
+    pub fn features(&self) -> u64 {
+        self.features
+    }
+
+    /// Whether there is an intercept; its coordinate comes after the features.
+    pub fn intercept(&self) -> bool {
+        self.intercept
+    }
+
+    /// The number of coordinates of a model (p).
+    pub fn coordinates(&self) -> u64 {
+        self.features + u64::from(self.intercept)
+    }
+
+    /// The label of a row.
+    pub fn label(&self, index: usize) -> f64 {
+        self.rows.row(index).label
+    }
+
+    /// The rows themselves.
+    pub fn rows(&self) -> &'a SparseRows {
+        self.rows
+    }
+
+    /// The entries of a row after the bound, the intercept's last.
+    pub fn entries(&self, index: usize) -> impl Iterator<Item = (u32, f64)> {
+        let factor = self.factors[index];
+        let last = self.intercept.then_some((self.features as u32, 1.0));
+        let entries = self.rows.row(index).entries();
+        let features = self.features;
+        entries
+            .filter(move |(column, _)| u64::from(*column) < features)
+            .map(move |(column, value)| (column, f64::from(value) * factor))
+            .chain(last)
+    }
+
+    /// The margin of a row under dense coordinates.
+    pub fn margin(&self, index: usize, coordinates: &[f64]) -> f64 {
+        self.entries(index).map(|(column, value)| coordinates[column as usize] * value).sum()
+    }
+}
+
+/// What a row is scaled by: min(1, bound / norm).
+pub(crate) fn factor(row: &Row<'_>, bound: Option<f64>) -> f64 {
+    let norm = row.norm();
+    match bound {
+        Some(bound) if norm > bound * (1.0 - MARGIN) => bound * (1.0 - MARGIN) / norm,
+        _ => 1.0,
+    }
+}

@@ -1,0 +1,298 @@
+//! A fit from rows and settings to a model and its certificate.
+
+use crate::certificate::Certificate;
+use crate::descend::{Descent, TRAINING, Visits};
+use crate::design::Design;
+use crate::groups::{GroupSparsity, Groups};
+use crate::minimise::Objective;
+use crate::model::LinearModel;
+use crate::perturbation::Perturbation;
+use crate::purse::{Purse, PurseError};
+use crate::schedule::{Known, ScheduleError};
+use crate::settings::{Method, SettingError, Settings};
+use organza_accountant::calibrate::{CalibrateError, Target};
+use organza_data::sparse::SparseRows;
+use organza_ledger::{Charge, Event, Header};
+use organza_mechanism::random::RandomError;
+use organza_mechanism::{NoisyCount, PlanError, RandomSource};
+use std::path::Path;
+use thiserror::Error;
+
+/// The share of the budget for releasing the number of units.
+const COUNT_SHARE: f64 = 0.01;
+/// The weight of the squared norm unless asked otherwise.
+const L2: f64 = 1e-4;
+/// The gradient norm at which a search without privacy ends.
+const EXACT: f64 = 1e-10;
+/// The share of the budget that the curvature of objective perturbation may take.
+const CURVATURE_SHARE: f64 = 0.1;
+/// Lambda over the tilt that a row sees: where no data speaks, the tilt moves a margin by the inverse.
+const TILT_SHRINKAGE: f64 = 2.0;
+/// The least weight of the squared norm beside the mean loss, for objective perturbation.
+const OBJECTIVE_L2: f64 = 1e-4;
+/// The purpose of the release of the number of units.
+const UNITS: &str = "units";
+/// The purpose of objective perturbation.
+const OBJECTIVE: &str = "objective";
+
+/// A fitted model with what is promised about it.
+#[derive(Clone, Debug)]
+pub struct Fit {
+    /// The model.
+    pub model: LinearModel,
+    /// What is promised.
+    pub certificate: Certificate,
+    /// How many coordinates the gradients of groups touch, where there are groups. *Not private.*
+    pub sparsity: Option<GroupSparsity>,
+}
+
+/// Why there is no fit.
+#[derive(Debug, Error)]
+pub enum FitError {
+    /// A setting.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// There are no rows.
+    #[error("there are no rows to fit")]
+    NoRows,
+    /// More groups than rows.
+    #[error("{groups} groups of {rows} rows: a group would be empty; give a smaller --groups")]
+    EmptyGroups {
+        /// How many groups were asked for.
+        groups: u64,
+        /// How many rows there are.
+        rows: usize,
+    },
+    /// Randomness.
+    #[error(transparent)]
+    Random(#[from] RandomError),
+    /// A setting of a mechanism.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// No noise meets the budget.
+    #[error(transparent)]
+    Schedule(#[from] ScheduleError),
+    /// No noise meets the budget.
+    #[error(transparent)]
+    Calibrate(#[from] CalibrateError),
+    /// The charge.
+    #[error(transparent)]
+    Purse(#[from] PurseError),
+    /// The search did not end.
+    #[error("the minimum was not found to its tolerance, so nothing was released: raise --l2")]
+    NotFound,
+}
+
+/// Fits a model to rows with `features` features. With `ledger`, charges are written to that new file
+/// before anything is released.
+///
+/// # Privacy
+/// Apart from the data, everything depends on declared or released numbers only. The number of units is
+/// released with a hundredth of the budget, unless it was declared public or the relation leaves it
+/// as it is.
+///
+/// # Errors
+/// If a setting makes no sense, no noise meets the budget, or the ledger cannot be written.
+pub fn fit(
+    settings: &Settings,
+    rows: &SparseRows,
+    features: u64,
+    ledger: Option<&Path>,
+) -> Result<Fit, FitError> {
+    settings.check()?;
+    if rows.is_empty() {
+        return Err(FitError::NoRows);
+    }
+    let source = match settings.seed {
+        Some(seed) => RandomSource::from_seed(seed),
+        None => RandomSource::from_operating_system()?,
+    };
+    let design = Design::new(rows, features, settings.row_bound(), settings.intercept);
+    let groups = match (settings.method.has_groups(), rows.groups(), settings.groups) {
+        (false, _, _) => None,
+        (true, Some(groups), None) => Some(Groups::by_column(groups)),
+        (true, _, count) => {
+            let usual = match settings.method {
+                Method::PoissonGroups => rows.len() as u64 / 10,
+                Method::Printed => 100,
+                _ => 10,
+            };
+            let count = count.unwrap_or(usual.clamp(1, rows.len() as u64));
+            if count > rows.len() as u64 {
+                return Err(FitError::EmptyGroups { groups: count, rows: rows.len() });
+            }
+            Some(Groups::blocks(rows.len(), count as usize))
+        }
+    };
+    let running = Running { settings, design: &design, source: &source, groups: groups.as_ref() };
+    running.run(ledger)
+}
+
+/// All that a fit works with.
+struct Running<'a> {
+    settings: &'a Settings,
+    design: &'a Design<'a>,
+    source: &'a RandomSource,
+    groups: Option<&'a Groups>,
+}
+
+impl Running<'_> {
+    fn run(&self, ledger: Option<&Path>) -> Result<Fit, FitError> {
+        let Settings { method, .. } = *self.settings;
+        if method == Method::None {
+            let model = self.model(self.exact());
+            return Ok(self.fit(model, None, 0));
+        }
+        let mut purse = Purse::open(self.settings, self.header(), ledger)?;
+        let units = self.units(&mut purse)?;
+        let (coordinates, steps) = match method {
+            Method::Objective => (self.perturbed(units, &mut purse)?, 0),
+            _ => self.descended(units, &mut purse)?,
+        };
+        let model = self.model(coordinates);
+        Ok(self.fit(model, Some(&purse), steps))
+    }
+
+    /// The minimum without privacy.
+    fn exact(&self) -> Vec<f64> {
+        let objective = Objective {
+            design: self.design,
+            loss: self.settings.model,
+            divisor: self.design.len() as f64,
+            l2: self.settings.l2.unwrap_or(L2),
+            intercept_in_norm: false,
+            linear: None,
+        };
+        objective.minimise(EXACT).coordinates
+    }
+
+    /// What charges are relative to, and what was declared.
+    fn header(&self) -> Header {
+        let Settings { method, delta, units, .. } = *self.settings;
+        let header = Header::new(method.neighbouring(), method.unit(), delta)
+            .declare_public("features", self.design.features().to_string());
+        let header = match units {
+            Some(units) => header.declare_public("units", units.to_string()),
+            None => header,
+        };
+        match (method, self.groups) {
+            (Method::Corrected | Method::Printed, Some(groups)) => {
+                header.declare_public("groups", groups.len().to_string())
+            }
+            _ => header,
+        }
+    }
+
+    /// The number of units: declared, unchanged by the relation, or released with a charge.
+    fn units(&self, purse: &mut Purse) -> Result<f64, FitError> {
+        let Settings { method, epsilon, units, .. } = *self.settings;
+        let count = match (method, self.groups) {
+            (Method::PoissonGroups, Some(groups)) => groups.len(),
+            _ => self.design.len(),
+        };
+        let neighbouring = method.neighbouring();
+        if let Some(units) = units {
+            return Ok(units as f64);
+        }
+        if NoisyCount::is_public(neighbouring) {
+            return Ok(count as f64);
+        }
+        let noisy = NoisyCount::new(COUNT_SHARE * epsilon)?;
+        let charge = Charge::once(UNITS, noisy.event()).for_neighbours(neighbouring);
+        purse.charge(charge.with_key(self.source.fingerprint()))?;
+        Ok(noisy.release(count as u64, &self.source.named(UNITS)) as f64)
+    }
+
+    fn perturbed(&self, units: f64, purse: &mut Purse) -> Result<Vec<f64>, FitError> {
+        let Settings { epsilon, delta, l2, .. } = *self.settings;
+        let norm = self.settings.input(1).whole_norm();
+        let target = Target::new(epsilon, delta);
+        let before: Vec<Event> = purse.events();
+        let lambda = match l2 {
+            Some(l2) => l2 * units,
+            None => {
+                let least = Perturbation::least_lambda(norm, CURVATURE_SHARE * epsilon);
+                let first = Perturbation::calibrate(norm, least, &target, &before)?;
+                least.max(norm * first.deviation * TILT_SHRINKAGE).max(OBJECTIVE_L2 * units)
+            }
+        };
+        let perturbation = Perturbation::calibrate(norm, lambda, &target, &before)?;
+        let charge = Charge::once(OBJECTIVE, perturbation.event.clone())
+            .with_key(self.source.fingerprint())
+            .for_neighbours(self.settings.method.neighbouring());
+        purse.charge(charge)?;
+        let source = self.source.named(OBJECTIVE);
+        perturbation.release(self.design, units, &source).ok_or(FitError::NotFound)
+    }
+
+    fn descended(&self, units: f64, purse: &mut Purse) -> Result<(Vec<f64>, u64), FitError> {
+        let method = self.settings.method;
+        let known = Known {
+            settings: self.settings,
+            coordinates: self.design.coordinates(),
+            units,
+            groups: self.groups.map_or(1, |groups| groups.len() as u64),
+            before: purse.events(),
+        };
+        let schedule = known.schedule()?;
+        let charge = Charge::block(TRAINING, 0..schedule.steps, schedule.event.clone())
+            .with_key(self.source.fingerprint())
+            .for_neighbours(method.neighbouring());
+        purse.charge(charge)?;
+        let visits = match (method, self.groups) {
+            (Method::PoissonGroups, Some(groups)) => Visits::Groups(groups),
+            (_, Some(groups)) => Visits::OneGroup(groups),
+            (_, None) => Visits::Records,
+        };
+        let descent = Descent {
+            design: self.design,
+            loss: self.settings.model,
+            schedule: &schedule,
+            visits,
+            l2: self.settings.l2.unwrap_or(L2),
+            region: self.settings.region(),
+        };
+        let (mut weights, intercept) = descent.run(self.source);
+        if self.settings.intercept {
+            weights.push(intercept);
+        }
+        Ok((weights, schedule.steps))
+    }
+
+    fn model(&self, mut coordinates: Vec<f64>) -> LinearModel {
+        let has_intercept = self.settings.intercept;
+        let intercept = if has_intercept { coordinates.pop().unwrap_or(0.0) } else { 0.0 };
+        LinearModel {
+            loss: self.settings.model,
+            weights: coordinates,
+            intercept,
+            has_intercept,
+            bound: self.settings.row_bound(),
+        }
+    }
+
+    fn fit(&self, model: LinearModel, purse: Option<&Purse>, steps: u64) -> Fit {
+        let Settings { method, delta, seed, epsilon, .. } = *self.settings;
+        let certificate = Certificate {
+            version: 1,
+            model: self.settings.model,
+            method,
+            private: !matches!(method, Method::None | Method::Printed) && seed.is_none(),
+            epsilon: purse.map(Purse::spent),
+            delta: purse.map(|_| delta),
+            claimed_epsilon: (method == Method::Printed).then_some(epsilon),
+            neighbouring: method.neighbouring(),
+            unit: method.unit(),
+            accountant: "pld",
+            steps,
+            events: purse.map(Purse::events).unwrap_or_default(),
+            public: purse.map(|purse| purse.public().to_vec()).unwrap_or_default(),
+            conditions: Certificate::conditions(self.settings),
+            not_private: ["losses, accuracy, AUC, deviance", "sparsity of groups", "timings"]
+                .map(str::to_owned)
+                .to_vec(),
+        };
+        let sparsity = self.groups.map(|groups| groups.sparsity(self.design));
+        Fit { model, certificate, sparsity }
+    }
+}

@@ -1,0 +1,60 @@
+//! Private empirical risk minimisation for linear models with sparse inputs.
+//!
+//! ```text
+//! SparseRows ─(declared bounds)─▶ Design ─▶ Objective ── minimise ──┐
+//!                                        └▶ Schedule ── descend ────┼─▶ LinearModel, Certificate
+//!                          budget ─▶ Purse ── charges, ledger ──────┘
+//! ```
+//!
+//! The methods beside one another, at the same budget: the paper's Algorithm 2 with its printed noise
+//! (not sound) and with accounts that hold, Algorithm 3, DP-SGD, objective perturbation, and none.
+//!
+//! ```
+//! use organza_data::sparse::SparseRows;
+//! use organza_erm::Logistic;
+//!
+//! let mut rows = SparseRows::new(Some(2));
+//! for number in 0..5_000_u32 {
+//!     let side = if number % 2 == 0 { 1.0 } else { -1.0 };
+//!     rows.push(f64::from(number % 2), &mut [(0, -side), (1, 0.5)], None)?;
+//! }
+//! let fit = Logistic::new().epsilon(1.0).delta(1e-5).fit(&rows)?;
+//! assert!(fit.certificate.epsilon <= Some(1.0) && fit.model.weights[0] > 0.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod bounds;
+mod certificate;
+mod descend;
+mod design;
+mod estimator;
+mod fit;
+mod groups;
+mod loss;
+mod minimise;
+mod model;
+mod perturbation;
+mod purse;
+mod schedule;
+mod score;
+mod settings;
+pub mod theorem;
+mod weights;
+
+pub use bounds::{InputBounds, LossBounds};
+pub use certificate::Certificate;
+pub use descend::{Descent, Visits};
+pub use design::Design;
+pub use estimator::{Estimator, Linear, Logistic, Poisson};
+pub use fit::{Fit, FitError, fit};
+pub use groups::{GroupSparsity, Groups};
+pub use loss::Loss;
+pub use minimise::{Minimum, Objective};
+pub use model::{LinearModel, ModelError};
+pub use perturbation::Perturbation;
+pub use purse::PurseError;
+pub use schedule::{Known, Schedule, ScheduleError};
+pub use score::{Scores, score};
+pub use settings::{Method, SETTINGS_VERSION, SettingError, Settings};
+pub use weights::{Constraint, Weights};

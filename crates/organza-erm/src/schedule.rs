@@ -1,0 +1,287 @@
+//! From a budget to steps: how many, on which units, with how much noise.
+
+use crate::loss::Loss;
+use crate::settings::{Method, Settings};
+use organza_accountant::calibrate::{CalibrateError, Target, scale};
+use organza_accountant::theorem::{Claim, printed};
+use organza_ledger::{Event, MaxNoise, Neighbouring};
+use organza_mechanism::{
+    By, NoiseSettings, NumericSparse, Plan, PlanError, PlanSettings, SelectionSettings, Shape,
+    ShapeError,
+};
+use organza_train::settings::SelectionRule;
+use thiserror::Error;
+
+/// How many coordinates a step of Algorithm 2 releases unless asked otherwise.
+const HITS: u64 = 32;
+/// The delta of one limited-domain selection.
+const LIMITED_DOMAIN_DELTA: f64 = 1e-10;
+/// How far the noise of all steps together may carry a margin, in expectation.
+const WANDER: f64 = 0.7;
+
+/// Why there is no schedule.
+#[derive(Debug, Error)]
+pub enum ScheduleError {
+    /// The shape of the model.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    /// A setting of a step.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// No noise meets the budget.
+    #[error(transparent)]
+    Calibrate(#[from] CalibrateError),
+}
+
+/// The steps of a fit.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    /// What makes each step.
+    pub plan: Plan,
+    /// What each step releases: that of the plan, or of the plan on one of the groups.
+    pub event: Event,
+    /// The number of steps (T).
+    pub steps: u64,
+    /// The step size (eta).
+    pub learning_rate: f64,
+}
+
+/// What is known before there is a schedule: public or released numbers only.
+#[derive(Clone, Debug)]
+pub struct Known<'a> {
+    /// What was asked for.
+    pub settings: &'a Settings,
+    /// The number of coordinates (p).
+    pub coordinates: u64,
+    /// The number of units (n), public or released.
+    pub units: f64,
+    /// The number of groups (m), where one of them is visited in each step.
+    pub groups: u64,
+    /// What was charged before.
+    pub before: Vec<Event>,
+}
+
+impl Known<'_> {
+    /// The schedule that spends the budget, or for [`Method::Printed`] what Theorem 1 claims to.
+    ///
+    /// # Errors
+    /// If a setting makes no sense, or no noise is enough.
+    pub fn schedule(&self) -> Result<Schedule, ScheduleError> {
+        let Settings { method, epsilon, delta, .. } = self.settings;
+        let steps = self.steps();
+        let plan = if *method == Method::Printed {
+            self.printed(steps)?
+        } else {
+            let neighbouring = method.neighbouring();
+            let target = Target { neighbouring, tolerance: 2e-3, ..Target::new(*epsilon, *delta) };
+            // A first look, so that settings that make no sense are named as such.
+            self.at_scale(1.0)?;
+            let (together, _) = scale(&target, |together| {
+                let step = self.event(&self.at_scale(together).ok()?);
+                let all = self.before.iter().cloned().chain([step.repeat(steps)]);
+                Some(Event::Compose(all.collect()))
+            })?;
+            self.at_scale(together)?
+        };
+        let learning_rate = self.settings.learning_rate.unwrap_or(self.learning_rate(&plan, steps));
+        Ok(Schedule { event: self.event(&plan), plan, steps, learning_rate })
+    }
+
+    /// What a step releases.
+    fn event(&self, plan: &Plan) -> Event {
+        match (self.settings.method, plan.step_event()) {
+            // All records of the group join: the batch is no sample.
+            (Method::Corrected | Method::Printed, Event::Poisson { rate: 1.0, event }) => {
+                Event::Cluster { groups: self.groups, event: event.clone() }
+            }
+            (_, event) => event.clone(),
+        }
+    }
+
+    /// The smoothness of the loss where its slope is within the clip.
+    fn smoothness(&self) -> f64 {
+        let whole = self.settings.input(1).whole_norm();
+        let bend = match self.settings.model {
+            Loss::Poisson => self.settings.label_bound,
+            other => other.curvature_bound(0.0),
+        };
+        bend * whole * whole
+    }
+
+    /// The longest step: 1 / K, or twice that where the curvature is far below its bound almost
+    /// everywhere.
+    fn longest_step(&self) -> f64 {
+        let factor = match self.settings.model {
+            Loss::Logistic | Loss::Sigmoid => 2.0,
+            Loss::Linear | Loss::Poisson => 1.0,
+        };
+        factor / self.smoothness()
+    }
+
+    /// The number of steps. For DP-SGD: so many of the longest steps that their noise together
+    /// carries a margin by no more than `WANDER`. A step's noise is near R S1 sqrt(T) z / n in a
+    /// margin, z = sqrt(2 ln(1 / delta)) / epsilon, so T of them carry it by eta T z R S1 / n.
+    fn steps(&self) -> u64 {
+        let Settings { method, epsilon, delta, steps, .. } = self.settings;
+        let whole = self.settings.input(1).whole_norm();
+        let reach = self.units * epsilon / (-2.0 * libm::log(*delta)).sqrt();
+        let longest = self.longest_step();
+        let room = WANDER * reach / (whole * self.settings.record_clip() * longest);
+        let usual = match method {
+            Method::Printed => (0.01 * (self.groups as f64).powi(2)).max(self.units),
+            Method::Corrected | Method::PoissonGroups => {
+                (room / (self.hits() as f64).sqrt()).clamp(10.0, 200.0)
+            }
+            _ => room.clamp(10.0, 1_000.0),
+        };
+        steps.unwrap_or(usual.round() as u64)
+    }
+
+    /// The step size: the longest one, or so short that the noise carries a margin by no more than
+    /// `WANDER` in all.
+    fn learning_rate(&self, plan: &Plan, steps: u64) -> f64 {
+        let whole = self.settings.input(1).whole_norm();
+        let noise = whole * plan.noise_deviation() * (steps as f64).sqrt();
+        self.longest_step().min(WANDER / noise)
+    }
+
+    fn hits(&self) -> u64 {
+        self.settings.hits.unwrap_or(HITS).min(self.coordinates)
+    }
+
+    fn draws(&self) -> u64 {
+        self.settings.draws.unwrap_or((self.coordinates / 4).clamp(1, 200)).min(self.coordinates)
+    }
+
+    /// The probability with which a unit joins a step, and the number that sums are divided by.
+    fn sampling(&self) -> (f64, f64) {
+        match self.settings.method {
+            Method::Corrected | Method::Printed => (1.0, self.units / self.groups as f64),
+            _ => {
+                let usual = (self.units / 16.0).max(256.0);
+                let batch = self.settings.batch.unwrap_or(usual).min(self.units);
+                (batch / self.units, batch)
+            }
+        }
+    }
+
+    /// The plan whose selection and noise together cost about as much as one Gaussian of multiplier
+    /// `together`: of 1 / together^2 the selection gets its share, the noise the rest.
+    fn at_scale(&self, together: f64) -> Result<Plan, ScheduleError> {
+        let Settings { method, selection, share, .. } = self.settings;
+        let gaussian = |multiplier| NoiseSettings::Gaussian { multiplier, second_clip: None };
+        let by = By::Coordinate;
+        let (selection, noise) = match method {
+            Method::Corrected | Method::PoissonGroups => {
+                let hits = self.hits();
+                // A threshold test and a Laplace value a hit, each of the same epsilon.
+                let epsilon = 1.0 / (together * (2.0 * hits as f64).sqrt());
+                let settings = SelectionSettings::SparseVector {
+                    by,
+                    hits,
+                    threshold: self.threshold(epsilon / 2.0),
+                    threshold_epsilon: epsilon / 2.0,
+                    query_epsilon: epsilon / 2.0,
+                    cap: None,
+                };
+                (settings, NoiseSettings::Laplace { epsilon })
+            }
+            Method::Sparse => {
+                let draws = self.draws();
+                let draw = (share / draws as f64).sqrt() / together;
+                let noise = gaussian(together / (1.0 - share).sqrt());
+                let (_, batch) = self.sampling();
+                let cap = self.settings.record_clip() * self.units.sqrt() / batch;
+                let settings = match selection {
+                    SelectionRule::Exponential => {
+                        SelectionSettings::Exponential { by, draws, epsilon: 2.0 * draw, cap }
+                    }
+                    SelectionRule::SparseVector => SelectionSettings::SparseVector {
+                        by,
+                        hits: draws,
+                        threshold: self.threshold(draw / 2.0),
+                        threshold_epsilon: draw / 2.0,
+                        query_epsilon: draw / 2.0,
+                        cap: None,
+                    },
+                    SelectionRule::NoisyMax => {
+                        let noise = MaxNoise::Laplace;
+                        SelectionSettings::NoisyMax { by, draws, epsilon: draw, noise, cap: None }
+                    }
+                    SelectionRule::LimitedDomain => SelectionSettings::LimitedDomain {
+                        draws,
+                        domain: (10 * draws).min(self.coordinates),
+                        rows_per_unit: 32.min(self.coordinates),
+                        epsilon: 2.0 * draw,
+                        delta: LIMITED_DOMAIN_DELTA,
+                    },
+                    SelectionRule::Uniform => SelectionSettings::Uniform { by, draws },
+                };
+                let noise = match selection {
+                    SelectionRule::Uniform => gaussian(together),
+                    _ => noise,
+                };
+                (settings, noise)
+            }
+            _ => (SelectionSettings::Everything, gaussian(together)),
+        };
+        self.plan(selection, noise)
+    }
+
+    /// The threshold at which about a quarter of the hits are of coordinates that are zero: a zero
+    /// passes alpha with probability near e^(-alpha / scale) / 2.
+    fn threshold(&self, query_epsilon: f64) -> f64 {
+        let scale = 2.0 * self.sensitivity() / query_epsilon;
+        let hits = match self.settings.method {
+            Method::Sparse => self.draws(),
+            _ => self.hits(),
+        };
+        let usual = scale * libm::log(2.0 * self.coordinates as f64 / hits as f64).max(0.0);
+        self.settings.threshold.unwrap_or(usual)
+    }
+
+    /// How far one unit moves the averaged gradient.
+    fn sensitivity(&self) -> f64 {
+        let (_, batch) = self.sampling();
+        let share = self.settings.record_clip() / batch;
+        match self.settings.method.neighbouring() {
+            Neighbouring::AddRemove => share,
+            Neighbouring::ReplaceOne => 2.0 * share,
+        }
+    }
+
+    /// Algorithm 2 with the noise that Theorem 1 prints, but for the test that stops it, which stands
+    /// inside the loop. The bound on a whole gradient serves as that on its coordinates (c2).
+    fn printed(&self, steps: u64) -> Result<Plan, ScheduleError> {
+        let Settings { epsilon, delta, .. } = *self.settings;
+        let step = printed::group_step(Claim { epsilon, delta }, self.groups as f64, steps as f64);
+        let mut sparse = NumericSparse {
+            threshold: 0.0,
+            hits: self.hits(),
+            epsilon: step.figure.epsilon,
+            delta: step.figure.delta,
+        };
+        let failure = (1.0 / self.units).min(0.5);
+        let lemma = sparse.lemma_threshold(self.sensitivity(), self.coordinates, failure)?;
+        sparse.threshold = self.settings.threshold.unwrap_or(lemma);
+        let (selection, noise) = sparse.settings()?;
+        self.plan(selection, noise)
+    }
+
+    fn plan(
+        &self,
+        selection: SelectionSettings,
+        noise: NoiseSettings,
+    ) -> Result<Plan, ScheduleError> {
+        let (rate, expected_batch) = self.sampling();
+        Ok(Plan::new(PlanSettings {
+            shape: Shape::table(self.coordinates, 1)?,
+            neighbouring: self.settings.method.neighbouring(),
+            rate,
+            expected_batch,
+            clip: self.settings.record_clip(),
+            selection,
+            noise,
+        })?)
+    }
+}

@@ -1,0 +1,261 @@
+//! What a fit is asked to do.
+
+use crate::bounds::InputBounds;
+use crate::loss::Loss;
+use crate::weights::Constraint;
+use organza_ledger::{Neighbouring, Unit};
+use organza_train::settings::SelectionRule;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// The version of the settings' form.
+pub const SETTINGS_VERSION: u64 = 1;
+
+/// How a model is fitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// The exact minimum, without any privacy.
+    None,
+    /// Objective perturbation: one minimum of a randomly tilted objective (logistic regression).
+    Objective,
+    /// Noise on every coordinate of every step (DP-SGD).
+    Dpsgd,
+    /// Private selection of coordinates first (the paper's Algorithm 3).
+    Sparse,
+    /// The paper's Algorithm 2 with an account that holds: the unit is a record, the visited group is
+    /// visible, and nothing is amplified.
+    Corrected,
+    /// The paper's Algorithm 2 on Poisson batches of groups: the unit is a group.
+    PoissonGroups,
+    /// The paper's Algorithm 2 with its printed noise: *not sound*.
+    Printed,
+}
+
+impl Method {
+    /// The best private method for a model, by the experiments in the guide.
+    pub fn best(loss: Loss) -> Self {
+        if loss == Loss::Logistic { Self::Objective } else { Self::Dpsgd }
+    }
+
+    /// The relation that its guarantee speaks about.
+    ///
+    /// A record of a fixed group is replaced, as in the paper: adding one would move the borders of
+    /// contiguous groups, and with them other records.
+    pub fn neighbouring(self) -> Neighbouring {
+        match self {
+            Self::Corrected | Self::Printed => Neighbouring::ReplaceOne,
+            _ => Neighbouring::AddRemove,
+        }
+    }
+
+    /// What it protects as one.
+    pub fn unit(self) -> Unit {
+        if self == Self::PoissonGroups { Unit::Group } else { Unit::Record }
+    }
+
+    /// Whether it visits groups.
+    pub fn has_groups(self) -> bool {
+        matches!(self, Self::Corrected | Self::PoissonGroups | Self::Printed)
+    }
+}
+
+impl std::fmt::Display for Method {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::None => "none",
+            Self::Objective => "objective",
+            Self::Dpsgd => "dpsgd",
+            Self::Sparse => "sparse",
+            Self::Corrected => "corrected",
+            Self::PoissonGroups => "poisson-groups",
+            Self::Printed => "printed",
+        })
+    }
+}
+
+/// All that determines a fit beside the data. What is `None` follows from public numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// The version of this form.
+    pub version: u64,
+    /// The model.
+    pub model: Loss,
+    /// The method.
+    pub method: Method,
+    /// The budget.
+    pub epsilon: f64,
+    /// Its delta.
+    pub delta: f64,
+    /// Makes the noise repeatable: with a seed nothing is private.
+    pub seed: Option<u64>,
+    /// The number of units (records, or groups), declared public.
+    pub units: Option<u64>,
+    /// The L2 norm of a row; longer rows are scaled down to it. 1 for private methods, none for
+    /// [`Method::None`].
+    pub bound: Option<f64>,
+    /// The size of a label that sets the clip of linear and Poisson regression.
+    pub label_bound: f64,
+    /// The clip of a unit's gradient (S1); the bound on a gradient where there is one.
+    pub clip: Option<f64>,
+    /// Whether there is an intercept.
+    pub intercept: bool,
+    /// The weight of |w|^2 / 2 beside the mean loss; 1e-4, and at least what objective perturbation
+    /// needs.
+    pub l2: Option<f64>,
+    /// The set that weights are kept in; a ball of radius 10 for methods that visit groups.
+    pub constraint: Option<Constraint>,
+    /// Contiguous groups of equal size, where rows have no group of their own.
+    pub groups: Option<u64>,
+    /// How many coordinates a step of Algorithm 2 may release (c1).
+    pub hits: Option<u64>,
+    /// The threshold of the sparse vector technique (alpha).
+    pub threshold: Option<f64>,
+    /// How `sparse` selects.
+    pub selection: SelectionRule,
+    /// How many coordinates `sparse` selects in a step.
+    pub draws: Option<u64>,
+    /// The share of the budget that selection gets.
+    pub share: f64,
+    /// The number of steps (T).
+    pub steps: Option<u64>,
+    /// The expected number of units in a batch.
+    pub batch: Option<f64>,
+    /// The step size (eta).
+    pub learning_rate: Option<f64>,
+}
+
+/// A setting that makes no sense.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[error("{setting} is {value}, but must be {expected}")]
+pub struct SettingError {
+    /// The flag that changes it.
+    pub setting: &'static str,
+    /// What it is.
+    pub value: String,
+    /// What it must be.
+    pub expected: &'static str,
+}
+
+impl Settings {
+    /// The usual settings of a model, for the best private method.
+    pub fn new(model: Loss) -> Self {
+        Self {
+            version: SETTINGS_VERSION,
+            model,
+            method: Method::best(model),
+            epsilon: 1.0,
+            delta: 1e-6,
+            seed: None,
+            units: None,
+            bound: None,
+            label_bound: 1.0,
+            clip: None,
+            intercept: true,
+            l2: None,
+            constraint: None,
+            groups: None,
+            hits: None,
+            threshold: None,
+            selection: SelectionRule::Exponential,
+            draws: None,
+            share: 0.25,
+            steps: None,
+            batch: None,
+            learning_rate: None,
+        }
+    }
+
+    /// The bound on rows that is used.
+    pub fn row_bound(&self) -> Option<f64> {
+        match self.method {
+            Method::None => self.bound,
+            _ => Some(self.bound.unwrap_or(1.0)),
+        }
+    }
+
+    /// The set that weights are kept in.
+    pub fn region(&self) -> Constraint {
+        let usual =
+            if self.method.has_groups() { Constraint::Ball(10.0) } else { Constraint::Free };
+        self.constraint.unwrap_or(usual)
+    }
+
+    /// The declared bounds on the input.
+    pub fn input(&self, coordinates: u64) -> InputBounds {
+        let radius = match self.region() {
+            Constraint::Free => f64::INFINITY,
+            Constraint::Ball(radius) => radius,
+            Constraint::Box(limit) => limit * (coordinates as f64).sqrt(),
+        };
+        let norm = self.row_bound().unwrap_or(f64::INFINITY);
+        InputBounds { norm, label: self.label_bound, radius, intercept: self.intercept }
+    }
+
+    /// The clip of a record's gradient (S1): the bound on it, or what a label's size makes of a row.
+    pub fn record_clip(&self) -> f64 {
+        let whole = self.input(1).whole_norm();
+        let usual = match self.model {
+            Loss::Logistic | Loss::Sigmoid => self.model.slope_bound(0.0, 1.0) * whole,
+            Loss::Linear | Loss::Poisson => self.label_bound * whole,
+        };
+        self.clip.unwrap_or(usual)
+    }
+
+    /// Checks what can be checked without the data.
+    ///
+    /// # Errors
+    /// Names the first setting that makes no sense.
+    pub fn check(&self) -> Result<(), SettingError> {
+        let positive = |setting, value: Option<f64>| {
+            let fits = value.is_none_or(|value| value > 0.0 && value.is_finite());
+            require(setting, value, fits, "above 0 and finite")
+        };
+        require("version", Some(self.version), self.version == SETTINGS_VERSION, "1")?;
+        positive("--epsilon", Some(self.epsilon))?;
+        let is_share = |value: f64| value > 0.0 && value < 1.0;
+        require("--delta", Some(self.delta), is_share(self.delta), "above 0 and below 1")?;
+        require("--share", Some(self.share), is_share(self.share), "above 0 and below 1")?;
+        positive("--bound", self.bound)?;
+        positive("--label-bound", Some(self.label_bound))?;
+        positive("--clip", self.clip)?;
+        positive("--batch", self.batch)?;
+        positive("--learning-rate", self.learning_rate)?;
+        let l2 = self.l2.is_none_or(|l2| l2 >= 0.0 && l2.is_finite());
+        require("--l2", self.l2, l2, "0 or more and finite")?;
+        match self.constraint {
+            Some(Constraint::Ball(radius)) => positive("--radius", Some(radius))?,
+            Some(Constraint::Box(limit)) => positive("--box", Some(limit))?,
+            _ => {}
+        }
+        let at_least_one = |setting, value: Option<u64>| {
+            require(setting, value, value.is_none_or(|value| value >= 1), "at least 1")
+        };
+        at_least_one("--units", self.units)?;
+        at_least_one("--groups", self.groups)?;
+        at_least_one("--hits", self.hits)?;
+        at_least_one("--draws", self.draws)?;
+        at_least_one("--steps", self.steps)?;
+        let threshold = self.threshold.is_none_or(f64::is_finite);
+        require("--threshold", self.threshold, threshold, "finite")?;
+        let objective = self.method != Method::Objective || self.model == Loss::Logistic;
+        let expected = "logistic with --method objective, which needs a slope and a curvature that \
+                        are bounded and a slope of one sign; dpsgd fits any model";
+        require("--model", Some(self.model), objective, expected)?;
+        let free = self.method != Method::Objective || self.constraint.is_none();
+        let expected =
+            "without --radius and --box: its proof is for free weights, which --l2 keeps small";
+        require("--method", Some(self.method), free, expected)
+    }
+}
+
+fn require<T: std::fmt::Display>(
+    setting: &'static str,
+    value: Option<T>,
+    fits: bool,
+    expected: &'static str,
+) -> Result<(), SettingError> {
+    let value = value.map_or("not given".to_owned(), |value| value.to_string());
+    if fits { Ok(()) } else { Err(SettingError { setting, value, expected }) }
+}

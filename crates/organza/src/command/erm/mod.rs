@@ -1,0 +1,179 @@
+//! `organza erm`: private linear models on sparse rows.
+
+mod bounds;
+mod options;
+mod page;
+mod reader;
+mod summary;
+
+use crate::output::Output;
+use crate::usage::UsageError;
+use bounds::Bounds;
+use clap::{Args, Subcommand};
+use options::Options;
+use organza_erm::{Fit, Method, SettingError, Settings, fit, score};
+use organza_train::RunFolder;
+pub(super) use reader::Reader;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Instant;
+use summary::Summary;
+
+/// The model's file.
+pub(super) const MODEL: &str = "model.safetensors";
+/// The settings' file.
+pub(super) const SETTINGS: &str = "settings.json";
+
+const PROMISE: &str = "\
+Fit a linear model to sparse rows with differential privacy
+
+Without --method it takes the best private one for the model. Everything that shapes the noise is \
+declared (--bound, --features, --units) or released with a charge; rows longer than --bound are scaled \
+down to it, one by one.
+
+Private by default: the coefficients and everything else in the folder, but what is named below. \
+Not private: losses, accuracy, AUC and timings come from the data without noise and are marked wherever \
+they are shown. A fit with --seed, --method none or --method printed has no guarantee.";
+
+const EXAMPLES: &str = "\
+Examples:
+  organza erm --data a9a --test a9a.t --features 123 --epsilon 1 --delta 1e-5 --out run
+  organza predict run --data new.libsvm
+  organza erm --data clicks.csv --label clicked --categorical ad --categorical site --group user \\
+    --method poisson-groups --epsilon 3
+  organza erm bounds --records 32561 --groups 100 --coordinates 124 --sparsity 100 --epsilon 1
+
+Rows: libsvm, CSV, TSV (all plain or gzip) or Parquet, by the name of the file or --format.";
+
+/// Fit a linear model to sparse rows with differential privacy
+#[derive(Args, Debug)]
+#[command(long_about = PROMISE, after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+pub(crate) struct Erm {
+    #[command(subcommand)]
+    ask: Option<Ask>,
+    #[command(flatten)]
+    options: Options,
+    /// The folder of the fit
+    #[arg(long, value_name = "FOLDER", default_value = "organza-erm", help_heading = "Run")]
+    out: PathBuf,
+}
+
+#[derive(Debug, Subcommand)]
+enum Ask {
+    Bounds(Bounds),
+}
+
+/// What a folder keeps, so that new rows are read as the old ones were.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Saved {
+    pub(super) settings: Settings,
+    pub(super) reader: Reader,
+}
+
+impl Erm {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
+        match &self.ask {
+            Some(Ask::Bounds(bounds)) => bounds.run(output),
+            None => self.fit(output),
+        }
+    }
+
+    fn fit(&self, output: &Output) -> anyhow::Result<()> {
+        let settings = self.options.settings();
+        settings.check().map_err(usage)?;
+        let reader = self.options.reader()?;
+        let data = self.options.data()?;
+        RunFolder::check_free(&self.out)?;
+        let begun = Instant::now();
+        let rows = reader.read(data, settings.model.labels())?;
+        let features = match (rows.declared_features(), settings.method) {
+            (Some(features), _) => features,
+            (None, method) => {
+                let found = rows.largest_column().max(1);
+                if method != Method::None {
+                    output.note(format_args!(
+                        "{found} features, the largest index of the data: it is declared public on \
+                         the certificate; say --features to declare it yourself"
+                    ));
+                }
+                found
+            }
+        };
+        let reader = reader.with_features(features);
+        let test = match self.options.test() {
+            Some(path) => Some(reader.read(path, settings.model.labels())?),
+            None => None,
+        };
+        self.notes(&settings, output);
+        let folder = RunFolder::create(&self.out)?;
+        let ledger = folder.file("ledger.jsonl");
+        let is_private = settings.method != Method::None;
+        let fitted = fit(&settings, &rows, features, is_private.then_some(ledger.as_path()))?;
+        let seconds = begun.elapsed().as_secs_f64();
+        let train = score(&fitted.model, &rows);
+        let test = test.map(|rows| score(&fitted.model, &rows));
+        let summary = Summary::new(&self.out, &settings, &fitted, train, test, seconds);
+        self.write(&folder, settings, reader, &fitted, &summary)?;
+        output.result(&summary)?;
+        Ok(())
+    }
+
+    /// What a person should know before the result.
+    fn notes(&self, settings: &Settings, output: &Output) {
+        if !self.options.chose_method() {
+            output.note(format_args!(
+                "method {}: the best private one for {} models in our experiments",
+                settings.method, settings.model
+            ));
+        }
+        if settings.method == Method::Printed {
+            output.note(
+                "as printed, not sound: visiting one of m fixed groups does not amplify; see \
+                 `organza erm bounds`",
+            );
+        }
+        if settings.bound.is_none() && settings.method != Method::None {
+            output.note("rows longer than 1 are scaled down to it: say --bound if yours are");
+        }
+        if settings.seed.is_some() {
+            output.note("with --seed the noise can be repeated: this fit is NOT private");
+        }
+    }
+
+    fn write(
+        &self,
+        folder: &RunFolder,
+        settings: Settings,
+        reader: Reader,
+        fitted: &Fit,
+        summary: &Summary,
+    ) -> anyhow::Result<()> {
+        let certificate = &fitted.certificate;
+        let number = |value: Option<f64>| value.map_or("none".to_owned(), |it| it.to_string());
+        let promises = BTreeMap::from([
+            ("epsilon".to_owned(), number(certificate.epsilon)),
+            ("delta".to_owned(), number(certificate.delta)),
+            ("neighbouring".to_owned(), certificate.neighbouring.to_string()),
+            ("unit".to_owned(), certificate.unit.to_string()),
+            ("method".to_owned(), certificate.method.to_string()),
+            ("private".to_owned(), certificate.private.to_string()),
+        ]);
+        fitted.model.write(&folder.file(MODEL), &promises)?;
+        let names = |feature| reader.feature_name(feature);
+        fitted.model.write_csv(&folder.file("coefficients.csv"), names)?;
+        let page = page::html(fitted, summary, &names);
+        folder.write(&folder.file("report.html"), page.as_bytes())?;
+        let text = serde_json::to_string_pretty(certificate)? + "\n";
+        folder.write(&folder.file("certificate.json"), text.as_bytes())?;
+        let text = serde_json::to_string_pretty(&Saved { settings, reader })? + "\n";
+        folder.write(&folder.file(SETTINGS), text.as_bytes())?;
+        folder.forget_private()?;
+        Ok(())
+    }
+}
+
+fn usage(error: SettingError) -> UsageError {
+    let help = format!("give another value for `{}`", error.setting);
+    UsageError::new(error.to_string(), help)
+}

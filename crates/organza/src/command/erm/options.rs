@@ -1,0 +1,270 @@
+//! The flags of `organza erm`, and the settings that they make.
+
+use super::reader::{Format, Reader};
+use crate::usage::{UsageError, needed};
+use anyhow::Context;
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use organza_data::sparse::{Categories, Column, Columns};
+use organza_erm::{Constraint, Loss, Method, Settings};
+use organza_train::settings::SelectionRule;
+use serde::de::DeserializeOwned;
+use std::path::{Path, PathBuf};
+
+/// Buckets of a hashed column unless asked otherwise.
+const BUCKETS: u64 = 1 << 16;
+
+fn named<T: DeserializeOwned + Clone + Send + Sync + 'static>(
+    names: &'static [&'static str],
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(names)
+        .try_map(|name| serde_json::from_value(serde_json::Value::String(name)))
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Options {
+    #[command(flatten)]
+    rows: Rows,
+    #[command(flatten)]
+    privacy: Privacy,
+    #[command(flatten)]
+    model: Model,
+    #[command(flatten)]
+    method: MethodOptions,
+}
+
+/// The rows.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Rows")]
+struct Rows {
+    /// The rows to fit: libsvm, CSV, TSV or Parquet; - for libsvm on standard input
+    #[arg(long, value_name = "PATH")]
+    data: Option<PathBuf>,
+    /// Rows to measure the model with, in the same form
+    #[arg(long, value_name = "PATH")]
+    test: Option<PathBuf>,
+    /// The form of the files [default: by the name of the data]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// The number of features of a libsvm file, declared public
+    #[arg(long, value_name = "NUMBER")]
+    features: Option<u64>,
+    /// The column of the label
+    #[arg(long, value_name = "COLUMN")]
+    label: Option<String>,
+    /// A column of numbers; with a declared range they are clamped to it and mapped to -1 to 1
+    #[arg(long, value_name = "COLUMN[=LOW:HIGH]")]
+    numeric: Vec<String>,
+    /// A column of categories, hashed into --buckets features
+    #[arg(long, value_name = "COLUMN")]
+    categorical: Vec<String>,
+    /// A column whose categories are public: a file lists them, one a line; others share one feature
+    #[arg(long, value_name = "COLUMN=FILE")]
+    categories: Vec<String>,
+    /// Features of each hashed column [default: 65536]
+    #[arg(long, value_name = "NUMBER")]
+    buckets: Option<u64>,
+    /// The column that names the group of a row, such as its user (libsvm: qid:NAME)
+    #[arg(long, value_name = "COLUMN")]
+    group: Option<String>,
+}
+
+/// What is promised.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Privacy")]
+struct Privacy {
+    /// The budget: noise is calibrated to spend it [default: 1]
+    #[arg(long)]
+    epsilon: Option<f64>,
+    /// The delta of the guarantee, never computed from the data [default: 1e-6]
+    #[arg(long)]
+    delta: Option<f64>,
+    /// The L2 norm of a row: longer ones are scaled down to it [default: 1; none with --method none]
+    #[arg(long, value_name = "NORM")]
+    bound: Option<f64>,
+    /// The size of labels that linear and Poisson regression reckon with [default: 1]
+    #[arg(long, value_name = "SIZE")]
+    label_bound: Option<f64>,
+    /// Declare that the number of units is public; otherwise it is released with a charge
+    #[arg(long, value_name = "NUMBER")]
+    units: Option<u64>,
+    /// Make the fit repeatable, for tests and research: with a seed it is NOT private
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+/// What is fitted.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Model")]
+struct Model {
+    /// The model; sigmoid is the squared error of a sigmoid, not convex [default: logistic]
+    #[arg(long, value_parser = named::<Loss>(&["logistic", "linear", "poisson", "sigmoid"]))]
+    model: Option<Loss>,
+    /// Leave the intercept out
+    #[arg(long)]
+    no_intercept: bool,
+    /// The weight of |w|^2 / 2 beside the mean loss [default: 1e-4, or what the method needs]
+    #[arg(long, value_name = "WEIGHT")]
+    l2: Option<f64>,
+    /// Keep the weights in a ball of this radius [default: 10 for methods that visit groups]
+    #[arg(long, conflicts_with = "box")]
+    radius: Option<f64>,
+    /// Keep every weight between minus this and this
+    #[arg(long = "box", value_name = "SIZE")]
+    r#box: Option<f64>,
+}
+
+/// How it is fitted.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Method")]
+struct MethodOptions {
+    /// How to fit [default: the best private one for the model]
+    #[arg(
+        long,
+        value_parser = named::<Method>(
+            &["objective", "dpsgd", "sparse", "corrected", "poisson-groups", "printed", "none"]
+        )
+    )]
+    method: Option<Method>,
+    /// How `sparse` selects [default: exponential]
+    #[arg(
+        long,
+        value_name = "RULE",
+        value_parser = named::<SelectionRule>(
+            &["exponential", "sparse-vector", "noisy-max", "limited-domain", "uniform"]
+        )
+    )]
+    select: Option<SelectionRule>,
+    /// How many coordinates `sparse` selects in a step
+    #[arg(long)]
+    draws: Option<u64>,
+    /// The share of the budget that selection gets [default: 0.25]
+    #[arg(long)]
+    share: Option<f64>,
+    /// Contiguous groups, where rows name none [default: 10; printed: 100; poisson-groups: of 10 rows]
+    #[arg(long, value_name = "NUMBER", conflicts_with = "group")]
+    groups: Option<u64>,
+    /// How many coordinates a visit to a group may release (c1) [default: 32]
+    #[arg(long, value_name = "NUMBER")]
+    hits: Option<u64>,
+    /// The threshold on coordinates (alpha)
+    #[arg(long)]
+    threshold: Option<f64>,
+    /// The number of steps (T)
+    #[arg(long)]
+    steps: Option<u64>,
+    /// The expected number of units in a batch
+    #[arg(long, value_name = "UNITS")]
+    batch: Option<f64>,
+    /// The clip of a unit's gradient (S1)
+    #[arg(long, value_name = "S1")]
+    clip: Option<f64>,
+    /// The step size (eta)
+    #[arg(long, value_name = "RATE")]
+    learning_rate: Option<f64>,
+}
+
+impl Options {
+    /// The rows to fit.
+    pub(super) fn data(&self) -> Result<&Path, UsageError> {
+        needed(self.rows.data.as_deref(), "--data", "the rows to fit")
+    }
+
+    /// Rows to measure with.
+    pub(super) fn test(&self) -> Option<&Path> {
+        self.rows.test.as_deref()
+    }
+
+    /// Whether a method was named.
+    pub(super) fn chose_method(&self) -> bool {
+        self.method.method.is_some()
+    }
+
+    /// The settings.
+    pub(super) fn settings(&self) -> Settings {
+        let model = self.model.model.unwrap_or(Loss::Logistic);
+        let usual = Settings::new(model);
+        let Self { privacy, method, .. } = self;
+        let ball = self.model.radius.map(Constraint::Ball);
+        Settings {
+            method: method.method.unwrap_or(usual.method),
+            epsilon: privacy.epsilon.unwrap_or(usual.epsilon),
+            delta: privacy.delta.unwrap_or(usual.delta),
+            seed: privacy.seed,
+            units: privacy.units,
+            bound: privacy.bound,
+            label_bound: privacy.label_bound.unwrap_or(usual.label_bound),
+            clip: method.clip,
+            intercept: !self.model.no_intercept,
+            l2: self.model.l2,
+            constraint: ball.or(self.model.r#box.map(Constraint::Box)),
+            groups: method.groups,
+            hits: method.hits,
+            threshold: method.threshold,
+            selection: method.select.unwrap_or(usual.selection),
+            draws: method.draws,
+            share: method.share.unwrap_or(usual.share),
+            steps: method.steps,
+            batch: method.batch,
+            learning_rate: method.learning_rate,
+            ..usual
+        }
+    }
+
+    /// How rows are read.
+    pub(super) fn reader(&self) -> anyhow::Result<Reader> {
+        let Rows { format, features, .. } = self.rows;
+        let format = format.unwrap_or(Format::of(self.data()?));
+        let columns = match format {
+            Format::Libsvm => None,
+            _ => Some(self.rows.columns()?),
+        };
+        Ok(Reader { format, features, columns })
+    }
+}
+
+impl Rows {
+    fn columns(&self) -> anyhow::Result<Columns> {
+        let mut features = Vec::new();
+        for word in &self.numeric {
+            let (name, range) = match word.split_once('=') {
+                None => (word.as_str(), None),
+                Some((name, range)) => (name, Some(parsed_range(range)?)),
+            };
+            features.push(Column::Numeric { name: name.to_owned(), range });
+        }
+        for name in &self.categorical {
+            let categories = Categories::Hashed(self.buckets.unwrap_or(BUCKETS));
+            features.push(Column::Categorical { name: name.clone(), categories });
+        }
+        for word in &self.categories {
+            let Some((name, path)) = word.split_once('=') else {
+                let problem = format!("`--categories {word}` is not COLUMN=FILE");
+                return Err(UsageError::new(problem, "name the column and its file").into());
+            };
+            let text =
+                std::fs::read_to_string(path).with_context(|| format!("cannot read {path}"))?;
+            let listed = text.lines().map(|line| line.trim().to_owned());
+            let listed = listed.filter(|line| !line.is_empty()).collect();
+            let categories = Categories::Listed(listed);
+            features.push(Column::Categorical { name: name.to_owned(), categories });
+        }
+        if features.is_empty() {
+            return Err(UsageError::new(
+                "no column of the table becomes a feature",
+                "name some by --numeric, --categorical or --categories",
+            )
+            .into());
+        }
+        Ok(Columns { label: self.label.clone(), group: self.group.clone(), features })
+    }
+}
+
+fn parsed_range(word: &str) -> Result<(f64, f64), UsageError> {
+    let ends = word.split_once(':').and_then(|(low, high)| {
+        Some((low.parse().ok()?, high.parse().ok()?)).filter(|(low, high): &(f64, f64)| low < high)
+    });
+    ends.ok_or_else(|| {
+        UsageError::new(format!("`{word}` is no range"), "write a range as LOW:HIGH, low first")
+    })
+}

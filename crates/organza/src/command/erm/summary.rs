@@ -1,0 +1,161 @@
+//! What a fit came to, for people and for programs.
+
+use crate::describe::number;
+use crate::output::{DOUBT, GOOD};
+use organza_erm::{Fit, GroupSparsity, Loss, Method, Scores, Settings};
+use serde::Serialize;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The outcome of a fit; what there is none of is `null`.
+#[derive(Debug, Serialize)]
+pub(super) struct Summary {
+    model: Loss,
+    method: Method,
+    epsilon: Option<f64>,
+    delta: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    claimed_epsilon: Option<f64>,
+    steps: u64,
+    train_loss: f64,
+    train_squared_gradient: f64,
+    test_loss: Option<f64>,
+    test_accuracy: Option<f64>,
+    test_auc: Option<f64>,
+    test_deviance: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group_sparsity: Option<GroupSparsity>,
+    seconds: f64,
+    not_private: Vec<&'static str>,
+    #[serde(skip)]
+    promise: String,
+    #[serde(skip)]
+    good: bool,
+    #[serde(skip)]
+    folder: PathBuf,
+}
+
+impl Summary {
+    pub(super) fn new(
+        folder: &Path,
+        settings: &Settings,
+        fit: &Fit,
+        train: Scores,
+        test: Option<Scores>,
+        seconds: f64,
+    ) -> Self {
+        let certificate = &fit.certificate;
+        let mut not_private = vec![
+            "train_loss",
+            "train_squared_gradient",
+            "test_loss",
+            "test_accuracy",
+            "test_auc",
+            "test_deviance",
+            "seconds",
+        ];
+        if fit.sparsity.is_some() {
+            not_private.push("group_sparsity");
+        }
+        let promise = match (certificate.epsilon, certificate.delta) {
+            (Some(epsilon), Some(delta)) => format!(
+                "epsilon {epsilon:.4} at delta {} for each {} ({})",
+                number(delta),
+                certificate.unit,
+                certificate.neighbouring
+            ),
+            _ => "without privacy: there is no guarantee".to_owned(),
+        };
+        Self {
+            model: settings.model,
+            method: settings.method,
+            epsilon: certificate.epsilon,
+            delta: certificate.delta,
+            claimed_epsilon: certificate.claimed_epsilon,
+            steps: certificate.steps,
+            train_loss: train.loss,
+            train_squared_gradient: train.squared_gradient,
+            test_loss: test.map(|test| test.loss),
+            test_accuracy: test.and_then(|test| test.accuracy),
+            test_auc: test.and_then(|test| test.auc),
+            test_deviance: test.map(|test| test.deviance),
+            group_sparsity: fit.sparsity,
+            seconds,
+            not_private,
+            promise,
+            good: certificate.private,
+            folder: folder.to_owned(),
+        }
+    }
+
+    /// What is promised, in a line.
+    pub(super) fn promise(&self) -> &str {
+        &self.promise
+    }
+
+    /// The lines that say why there is no guarantee, if there is none.
+    pub(super) fn doubts(&self) -> Option<String> {
+        match (self.method, self.good) {
+            (_, true) | (Method::None, _) => None,
+            (Method::Printed, _) => Some(format!(
+                "as printed, not sound: Theorem 1 claims epsilon {}",
+                number(self.claimed_epsilon.unwrap_or(f64::NAN))
+            )),
+            _ => Some("not private: the noise came from a seed".to_owned()),
+        }
+    }
+
+    /// Name, value and whether it is private, in the order in which they are shown.
+    pub(super) fn rows(&self) -> Vec<(&'static str, String, bool)> {
+        let mut rows = vec![
+            ("model", self.model.to_string(), true),
+            ("method", self.method.to_string(), true),
+            ("steps", self.steps.to_string(), true),
+            ("training loss", format!("{:.4}", self.train_loss), false),
+        ];
+        let optional = [
+            ("test loss", self.test_loss),
+            ("test accuracy", self.test_accuracy),
+            ("test AUC", self.test_auc),
+            ("test deviance", self.test_deviance.filter(|_| self.model != Loss::Logistic)),
+        ];
+        for (name, value) in optional {
+            if let Some(value) = value {
+                rows.push((name, format!("{value:.4}"), false));
+            }
+        }
+        if self.model == Loss::Sigmoid {
+            let value = format!("{:.3e}", self.train_squared_gradient);
+            rows.push(("squared gradient", value, false));
+        }
+        if let Some(sparsity) = self.group_sparsity {
+            rows.push(("group sparsity", sparsity.most.to_string(), false));
+        }
+        rows.push(("time", format!("{:.1} s", self.seconds), false));
+        rows
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let style = if self.good { GOOD } else { DOUBT };
+        writeln!(formatter, "{style}{}{style:#}", self.promise)?;
+        if let Some(doubts) = self.doubts() {
+            writeln!(formatter, "{DOUBT}{doubts}{DOUBT:#}")?;
+        }
+        writeln!(formatter)?;
+        for (name, value, is_private) in self.rows() {
+            let mark = if is_private { "" } else { "  *" };
+            writeln!(formatter, "{name:<18}{value:>14}{mark}")?;
+        }
+        writeln!(formatter, "\n* not private: from the data without noise, for your eyes only\n")?;
+        let folder = self.folder.display();
+        writeln!(formatter, "{folder}/coefficients.csv     the weights")?;
+        writeln!(
+            formatter,
+            "{folder}/certificate.json     what is promised, and on what it was spent"
+        )?;
+        writeln!(formatter, "{folder}/report.html          all of this, to look at")?;
+        writeln!(formatter, "\nNext: organza predict {folder} --data new-rows")
+    }
+}

@@ -1,0 +1,50 @@
+//! `organza predict`: what a fitted linear model says about new rows.
+
+use super::erm::{MODEL, SETTINGS, Saved};
+use crate::output::Output;
+use anyhow::Context;
+use clap::Args;
+use organza_data::sparse::LabelKind;
+use organza_erm::LinearModel;
+use serde::Serialize;
+use std::fmt;
+use std::path::PathBuf;
+
+/// Predict new rows by a model of `organza erm`: a probability, a mean or a count a line
+#[derive(Args, Debug)]
+pub(crate) struct Predict {
+    /// The folder that `organza erm` wrote
+    folder: PathBuf,
+    /// The rows, in the form of those that the model was fitted to; their labels are not looked at
+    #[arg(long, value_name = "PATH")]
+    data: PathBuf,
+}
+
+/// One prediction a row.
+#[derive(Serialize)]
+struct Predictions {
+    predictions: Vec<f64>,
+}
+
+impl Predict {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
+        let path = self.folder.join(SETTINGS);
+        let text = std::fs::read(&path).with_context(|| {
+            format!("cannot read {}: is this a folder of `organza erm`?", path.display())
+        })?;
+        let saved: Saved = serde_json::from_slice(&text)
+            .with_context(|| format!("{} has another version", path.display()))?;
+        let model = LinearModel::read(&self.folder.join(MODEL))?;
+        let reader = saved.reader.with_features(model.features());
+        let rows = reader.read(&self.data, LabelKind::Ignored)?;
+        let predictions = rows.iter().map(|row| model.predict(&row)).collect();
+        output.result(&Predictions { predictions })?;
+        Ok(())
+    }
+}
+
+impl fmt::Display for Predictions {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.predictions.iter().try_for_each(|prediction| writeln!(formatter, "{prediction}"))
+    }
+}

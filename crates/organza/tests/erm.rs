@@ -1,0 +1,164 @@
+//! Whole runs of `organza erm` and `organza predict`.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod support;
+
+use serde_json::Value;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use support::{Outcome, Run};
+use tempfile::tempdir;
+
+fn organza_in(folder: &Path, line: &str) -> Outcome {
+    Run::new(line).in_folder(folder).run()
+}
+
+/// 4,000 rows of four features, two of which make the label.
+fn rows(form: impl Fn(u32, [u32; 4]) -> String) -> String {
+    let mut text = String::new();
+    let mut state = 7_u32;
+    for _ in 0..4_000 {
+        let bits = [0; 4].map(|_| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 30) & 1
+        });
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let noisy = state >> 28 == 0;
+        let label = u32::from((bits[0] + 1 > bits[1] + u32::from(bits[2] == 9)) != noisy) & 1;
+        writeln!(text, "{}", form(label, bits)).unwrap();
+    }
+    text
+}
+
+fn libsvm(label: u32, bits: [u32; 4]) -> String {
+    let entries = bits.iter().enumerate().filter(|(_, bit)| **bit == 1);
+    entries.fold(label.to_string(), |line, (place, _)| format!("{line} {}:1", place + 1))
+}
+
+fn csv(label: u32, bits: [u32; 4]) -> String {
+    format!("{label},{},{},{},{}", bits[0], bits[1], ["red", "green"][bits[2] as usize], bits[3])
+}
+
+#[test]
+fn a_fit_leaves_its_files_and_predicts() {
+    let place = tempdir().unwrap();
+    fs::write(place.path().join("rows"), rows(libsvm)).unwrap();
+    let fit = organza_in(place.path(), "erm --data rows --test rows --features 4 --out run");
+    assert_eq!(fit.code, Some(0), "{}", fit.stderr);
+    assert!(fit.stderr.contains("method objective: the best private one"), "{}", fit.stderr);
+    for said in ["epsilon 0.99", "for each record (add-remove)", "test AUC", "* not private"] {
+        assert!(fit.stdout.contains(said), "{said}: {}", fit.stdout);
+    }
+    let mut files: Vec<String> = fs::read_dir(place.path().join("run"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.sort();
+    let expected = [
+        "certificate.json",
+        "coefficients.csv",
+        "ledger.jsonl",
+        "model.safetensors",
+        "report.html",
+        "settings.json",
+    ];
+    assert_eq!(files, expected, "and no private part");
+    fs::write(place.path().join("new"), "0 1:1\n0 2:1\n").unwrap();
+    let said = organza_in(place.path(), "predict run --data new");
+    let said: Vec<f64> = said.stdout.lines().map(|line| line.parse().unwrap()).collect();
+    assert!(said.len() == 2 && said[0] > said[1], "{said:?}");
+    let beyond = organza_in(place.path(), "predict run --data rows --json");
+    assert_eq!(beyond.code, Some(0));
+    fs::write(place.path().join("new"), "0 1:1\n0 5:1\n").unwrap();
+    let beyond = organza_in(place.path(), "predict run --data new");
+    assert!(beyond.stderr.contains("`new` line 2: index 5 is beyond the 4 features"));
+}
+
+#[test]
+fn every_method_has_its_fields_and_keeps_its_budget() {
+    let place = tempdir().unwrap();
+    fs::write(place.path().join("rows"), rows(libsvm)).unwrap();
+    let methods =
+        ["objective", "dpsgd", "sparse", "corrected", "poisson-groups", "printed", "none"];
+    for method in methods {
+        let steps = if method == "printed" { "--groups 20 --steps 50" } else { "" };
+        let line = format!(
+            "--json -q erm --data rows --test rows --features 4 --method {method} --epsilon 2 --delta \
+             1e-5 --seed 1 --hits 2 --out {method} {steps}"
+        );
+        let fit = organza_in(place.path(), line.trim());
+        assert_eq!((fit.code, fit.stderr.as_str()), (Some(0), ""), "{method}");
+        let summary: Value = serde_json::from_str(&fit.stdout).unwrap();
+        for field in ["train_loss", "test_loss", "test_accuracy", "test_auc", "seconds"] {
+            assert!(summary[field].is_number(), "{method} {field}");
+            assert!(summary["not_private"].as_array().unwrap().contains(&field.into()), "{field}");
+        }
+        assert_eq!(summary["method"], method);
+        let certificate = fs::read(place.path().join(method).join("certificate.json")).unwrap();
+        let certificate: Value = serde_json::from_slice(&certificate).unwrap();
+        assert_eq!(certificate["private"], false, "with a seed");
+        match method {
+            "none" => assert!(summary["epsilon"].is_null()),
+            "printed" => assert_eq!(summary["claimed_epsilon"], 2.0),
+            _ => {
+                let epsilon = summary["epsilon"].as_f64().unwrap();
+                assert!((1.9..=2.0).contains(&epsilon), "{method}: {epsilon}");
+            }
+        }
+        if ["objective", "dpsgd", "none"].contains(&method) {
+            assert!(summary["test_auc"].as_f64().unwrap() > 0.8, "{method}: {summary}");
+        }
+    }
+}
+
+#[test]
+fn tables_with_declared_columns_are_read_and_their_features_have_names() {
+    let place = tempdir().unwrap();
+    let text = format!("label,a,b,color,size\n{}", rows(csv));
+    fs::write(place.path().join("rows.csv"), text).unwrap();
+    fs::write(place.path().join("colors"), "red\ngreen\n").unwrap();
+    let line = "erm --data rows.csv --label label --numeric a=0:1 --numeric b --categories color=colors \
+                --categorical size --buckets 8 --method none --out run -q";
+    let fit = organza_in(place.path(), line);
+    assert_eq!(fit.code, Some(0), "{}", fit.stderr);
+    let table = fs::read_to_string(place.path().join("run/coefficients.csv")).unwrap();
+    for name in ["1,a,", "2,b,", "3,color=red,", "4,color=green,", ",size#"] {
+        assert!(table.contains(name), "{name}: {table}");
+    }
+    fs::write(place.path().join("new.csv"), "size,color,b,a\n1,red,0,1\n0,blue,1,0\n").unwrap();
+    let said = organza_in(place.path(), "predict run --data new.csv");
+    assert_eq!(said.stdout.lines().count(), 2, "{}", said.stderr);
+}
+
+#[test]
+fn what_makes_no_sense_says_where_and_what_to_do() {
+    let place = tempdir().unwrap();
+    fs::write(place.path().join("rows"), "1 1:1\n1 0:1\n").unwrap();
+    for (line, code, said) in [
+        ("erm --data rows", 1, "`rows` line 2: index 0: features are counted from 1"),
+        ("erm", 2, "`--data` is missing"),
+        ("erm --data rows --epsilon 0", 2, "--epsilon is 0, but must be above 0"),
+        ("erm --data rows --model linear --method objective", 2, "dpsgd fits any model"),
+        ("erm --data rows --format csv", 2, "no column of the table becomes a feature"),
+        ("erm --data rows --radius 1 --box 1", 2, "cannot be used with"),
+        ("erm bounds --records 10 --groups 20 --coordinates 5 --sparsity 2", 2, "--groups"),
+        ("predict nothing --data rows", 1, "is this a folder of `organza erm`?"),
+    ] {
+        let outcome = organza_in(place.path(), line);
+        assert_eq!(outcome.code, Some(code), "{line}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(said), "{line}: {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn the_bounds_say_that_the_printed_theorem_fails() {
+    let line = "erm bounds --records 10000 --groups 1000 --coordinates 1000000 --sparsity 20 --steps 10000";
+    let told = support::organza(line);
+    assert_eq!(told.code, Some(0), "{}", told.stderr);
+    assert!(told.stdout.contains("as printed") && told.stdout.contains("fails"), "{}", told.stdout);
+    let told = support::organza(&format!("--json {line}"));
+    let told: Value = serde_json::from_str(&told.stdout).unwrap();
+    assert!(told["printed"]["worst_epsilon"].as_f64().unwrap() > 19.0, "{told}");
+    assert!(told["corrected"]["worst_epsilon"].as_f64().unwrap() <= 1.0, "{told}");
+}
