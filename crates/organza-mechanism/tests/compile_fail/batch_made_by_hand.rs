@@ -1,8 +1,8 @@
 //! Only the sampler makes batches.
-use organza_mechanism::{Batch, Plan};
+use organza_mechanism::Batch;
 
-fn cherry_picked(plan: Plan) -> Batch {
-    Batch { plan, step: 0, units: vec![0, 1, 2] }
+fn cherry_picked(of_another: Batch) -> Batch {
+    Batch { step: 0, memory: of_another.memory }
 }
 
 fn main() {}

@@ -1,8 +1,8 @@
 //! Only the noise makes `Noised`.
-use organza_mechanism::{Noised, RandomSource};
+use organza_mechanism::{BatchSum, Noised};
 
-fn forged(source: RandomSource) -> Noised {
-    Noised { source, step: 0 }
+fn forged(sum: BatchSum, other: Noised) -> Noised {
+    Noised { memory: sum.memory, random: other.random, body: other.body }
 }
 
 fn main() {}
