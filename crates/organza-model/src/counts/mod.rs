@@ -128,7 +128,7 @@ pub enum CountsError {
     #[error("the scale of the noise must be positive and finite")]
     Noise,
     /// A number is not one.
-    #[error("{what} must be finite and positive")]
+    #[error("{what} must be finite")]
     Number {
         /// Which.
         what: &'static str,
