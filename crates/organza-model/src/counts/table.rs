@@ -6,8 +6,8 @@ use super::{CountNoise, CountedPair, CountsError, CountsSettings, NoisyCounts, f
 use crate::{ModelError, WordVectors};
 use rayon::prelude::*;
 
-/// Groups of words of like frequency, for the operator norm of the noise: more change it by less than
-/// a thousandth.
+/// Groups of words of like frequency, for the operator norm of the noise, so that its cost does not
+/// grow with the square of the vocabulary.
 const GROUPS: usize = 256;
 /// Products that find the largest eigenvalue of a positive matrix, far more than it takes.
 const PRODUCTS: usize = 60;
