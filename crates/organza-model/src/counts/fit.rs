@@ -10,8 +10,7 @@ const SPARE_VECTORS: usize = 8;
 const FIRST_PRODUCTS: usize = 6;
 /// By what a step is shortened that would overshoot.
 const SHORTEN: f64 = 1.5;
-/// A solution has settled when a pass moves it by less than this share of its size: ten times finer
-/// than any difference in test loss that was seen.
+/// A solution has settled when a pass moves it by less than this share of its size.
 const SETTLED: f64 = 2e-3;
 
 /// The solution, in whitened coordinates.

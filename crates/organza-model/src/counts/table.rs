@@ -6,8 +6,8 @@ use super::{CountNoise, CountedPair, CountsError, CountsSettings, NoisyCounts, f
 use crate::{ModelError, WordVectors};
 use rayon::prelude::*;
 
-/// Groups of words of like frequency, for the operator norm of the noise: more change it by less than
-/// a thousandth.
+/// Groups of words of like frequency, for the operator norm of the noise, so that its cost does not
+/// grow with the square of the vocabulary.
 const GROUPS: usize = 256;
 /// Products that find the largest eigenvalue of a positive matrix, far more than it takes.
 const PRODUCTS: usize = 60;
@@ -56,18 +56,17 @@ impl Table {
         settings: &CountsSettings<'_>,
     ) -> Result<Self, CountsError> {
         counts.noise.check()?;
-        let number = |what, value: f64, least: f64| {
-            if value.is_finite() && value > least {
-                Ok(())
-            } else {
-                Err(CountsError::Number { what })
-            }
+        let number = |what, value: f64, good: bool| {
+            if value.is_finite() && good { Ok(()) } else { Err(CountsError::Number { what }) }
         };
-        number("pairs per count", counts.pairs_per_count, 0.0)?;
-        number("the deviation of word counts", counts.word_deviation + 1.0, 0.999_999)?;
-        if let Some(bar) = counts.bar {
-            number("the bar", bar, f64::NEG_INFINITY)?;
-        }
+        let (scale, deviation) = (counts.pairs_per_count, counts.word_deviation);
+        number("pairs per count must be positive and", scale, scale > 0.0)?;
+        number(
+            "the deviation of word counts must not be negative and",
+            deviation,
+            deviation >= 0.0,
+        )?;
+        number("the bar", counts.bar.unwrap_or_default(), true)?;
         if counts.word_counts.len() != model.words() as usize {
             let (found, words) = (counts.word_counts.len(), model.words());
             return Err(ModelError::Length { what: "the word counts", found, words }.into());
@@ -78,7 +77,7 @@ impl Table {
             .map(|count| (*count, "word counts"))
             .chain(counts.pairs.iter().map(|pair| (pair.count, "counts")))
         {
-            number(what, value, f64::NEG_INFINITY)?;
+            number(what, value, true)?;
         }
         let NoisyCounts { noise, bar, pairs_per_count, .. } = *counts;
         let cell = CellLaw { noise, bar, pairs_per_count };

@@ -91,10 +91,10 @@ fn noisy(drawn: &Drawn, rate: f64, bar: Option<f64>) -> NoisyCounts<'_> {
 fn true_loss(parameters: &[f32], signal: f64) -> f64 {
     let inputs: Vec<[u32; 1]> = (0..WORDS as u32).map(|word| [word]).collect();
     let mut held = Vec::new();
-    for first in 0..WORDS {
+    for (first, inputs) in inputs.iter().enumerate() {
         for second in 0..WORDS {
             let weight = mean(first, second, signal) * if first == second { 2.0 } else { 1.0 };
-            held.push(Held { inputs: &inputs[first], positive: second as u32, weight });
+            held.push(Held { inputs, positive: second as u32, weight });
         }
     }
     let model = model();
@@ -106,9 +106,9 @@ fn true_loss(parameters: &[f32], signal: f64) -> f64 {
 fn limits(signal: f64) -> (f64, f64) {
     let mut counts = vec![0.0; WORDS];
     for first in 0..WORDS {
-        for second in 0..WORDS {
+        for (second, count) in counts.iter_mut().enumerate() {
             let twice = if first == second { 2.0 } else { 1.0 };
-            counts[second] += mean(first, second, signal) * twice * 1e6;
+            *count += mean(first, second, signal) * twice * 1e6;
         }
     }
     let bias = frequency_bias(&counts, &WEIGHTS, NEGATIVES).expect("good counts");
@@ -118,11 +118,11 @@ fn limits(signal: f64) -> (f64, f64) {
     let frequency = true_loss(&parameters, signal);
     let total: f64 = counts.iter().sum();
     let (mut best, mut weight) = (0.0, 0.0);
-    for first in 0..WORDS {
+    for (first, input) in counts.iter().enumerate() {
         for second in 0..WORDS {
             let twice = if first == second { 2.0 } else { 1.0 };
             let count = mean(first, second, signal) * twice * 1e6;
-            let negatives = counts[first] * f64::from(NEGATIVES) / WORDS as f64;
+            let negatives = input * f64::from(NEGATIVES) / WORDS as f64;
             let ratio: f64 = count / negatives;
             best += count * (1.0 / ratio).ln_1p() + negatives * ratio.ln_1p();
             weight += count;
