@@ -13,7 +13,7 @@ impl fmt::Display for AuditReport {
         match (promise.epsilon, promise.delta) {
             (Some(epsilon), Some(delta)) => writeln!(
                 formatter,
-                "promised: epsilon {epsilon:.4} at delta {delta} for each {} ({})",
+                "promised: epsilon {epsilon:.4} at delta {delta:e} for each {} ({})",
                 promise.unit, promise.neighbouring
             )?,
             _ => writeln!(formatter, "promised: nothing, the run is without privacy")?,
@@ -126,7 +126,7 @@ impl fmt::Display for LowerBoundEvidence {
         )?;
         writeln!(
             formatter,
-            "   {} of {} guesses were right, which shows epsilon >= {epsilon:.4} at delta {delta} ({:.0} % \
+            "   {} of {} guesses were right, which shows epsilon >= {epsilon:.4} at delta {delta:e} ({:.0} % \
              confidence)",
             guessed.correct,
             guessed.guesses,
