@@ -309,7 +309,7 @@ mod tests {
                 let mut value = |change: f64| {
                     let mut moved = at.clone();
                     moved[index] += change;
-                    objective.evaluate(&moved, &mut margins, &mut vec![0.0; 9])
+                    objective.evaluate(&moved, &mut margins, &mut [0.0; 9])
                 };
                 let slope = (value(1e-5) - value(-1e-5)) / 2e-5;
                 assert!((slope - gradient[index]).abs() < 1e-8, "{loss} {index}");

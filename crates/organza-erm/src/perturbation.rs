@@ -140,7 +140,8 @@ impl Perturbation {
         // Half of the tolerance is left to the rounding of the gradient itself.
         let Minimum { mut coordinates, gradient_norm, .. } =
             objective.minimise(0.5 * TOLERANCE / divisor);
-        if !(gradient_norm * divisor <= 0.5 * TOLERANCE) {
+        let reached = gradient_norm * divisor <= 0.5 * TOLERANCE;
+        if !reached {
             return None;
         }
         let mut noise = vec![0.0; size];

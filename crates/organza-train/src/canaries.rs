@@ -226,7 +226,7 @@ mod tests {
                 &text,
             );
             let words = words.unwrap().vocabulary;
-            let objective = organza_data::Objective::SkipGram;
+            let objective = Objective::SkipGram;
             let samples = Samples::new(text.into_corpus(&words), objective, 4).unwrap();
             let shares = organza_data::split::Shares { validation: 0.1, test: 0.1 };
             let split = organza_data::split::by_unit(&samples, Unit::Line, shares, 1).unwrap();

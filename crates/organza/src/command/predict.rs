@@ -10,7 +10,9 @@ use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;
 
-/// Predict new rows by a model of `organza erm`: a probability, a mean or a count a line
+/// Predict new rows by a model of `organza erm`
+///
+/// One number a line: the probability of class 1, a mean, or an expected count.
 #[derive(Args, Debug)]
 pub(crate) struct Predict {
     /// The folder that `organza erm` wrote
