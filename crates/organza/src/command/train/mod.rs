@@ -78,6 +78,9 @@ impl Train {
         if let Err(problem) = settings.check() {
             wrong_usage(ErrorKind::ValueValidation, &problem.to_string());
         }
+        if let Some(why) = self.options.why(&self.asked, &settings) {
+            output.note(why);
+        }
         if settings.seed.is_some() {
             output.note("with --seed the noise can be repeated: this run is NOT private");
         }

@@ -317,7 +317,8 @@ impl Options {
         self.privacy.change(&mut settings);
         self.model.change(&mut settings);
         let method = asked.method.unwrap_or(settings.default_method());
-        if self.start.settings.is_none() {
+        // What suits one method need not suit another; a file of settings for this one stays as it is.
+        if self.start.settings.is_none() || method != settings.method {
             settings = settings.suited_to(method);
             self.model.change(&mut settings);
         }
@@ -333,6 +334,19 @@ impl Options {
         self.training.change(&mut settings);
         self.audit.change(&mut settings);
         Ok(settings)
+    }
+
+    /// Why the method is what it is, for whom nobody chose it.
+    pub(super) fn why(&self, asked: &Asked, settings: &Settings) -> Option<&'static str> {
+        let chosen = asked.method.is_some() || self.start.settings.is_some();
+        match settings.method {
+            _ if chosen => None,
+            Method::Counts => Some(
+                "method counts: counts are released once and training on them is free, which learns \
+                 most at a small epsilon; choose another by --method",
+            ),
+            _ => Some("method dpsgd: counts cannot teach this model; choose another by --method"),
+        }
     }
 
     /// A flag that the method makes meaningless, and what to do about it.
@@ -404,6 +418,11 @@ fn set_some<T: Clone>(place: &mut Option<T>, given: &Option<T>) {
 }
 
 impl Asked {
+    /// One run of a comparison.
+    pub(crate) fn of(method: Method, epsilon: Option<f64>) -> Self {
+        Self { epsilon, noise_multiplier: None, method: Some(method) }
+    }
+
     fn change(&self, settings: &mut Settings) {
         if self.epsilon.is_some() || self.noise_multiplier.is_some() {
             // The one takes the place of the other.
