@@ -17,7 +17,7 @@ Train with several methods at equal privacy, and show which learns most
 
 Each method is trained at each epsilon; `none` once, as what could be had without privacy. The \
 share of signal is how much of what there is to learn beyond word frequencies a method has learned: 0 is \
-word frequencies alone, 1 is as good as without privacy.
+word frequencies alone, 1 is the best of all runs, usually the one without privacy.
 
 All flags of `organza train` hold for all runs; what no flag says is as `organza train` has it for \
 each method. The same command goes on where it was stopped. The test \
