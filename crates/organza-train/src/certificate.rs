@@ -1,5 +1,6 @@
 //! The certificate: what is promised, for whom, and what it was spent on.
 
+use crate::phases::Releases;
 use crate::settings::{Method, Settings};
 use organza_ledger::{Event, Ledger, Neighbouring, PublicFact, Unit};
 use serde::{Deserialize, Serialize};
@@ -49,7 +50,7 @@ impl Certificate {
             Method::None => {
                 conditions.push("no privacy was asked for: there is no guarantee".into())
             }
-            _ => conditions.push("noise idealised as real Gaussian, rounded to a grid".into()),
+            _ => conditions.extend(noises(settings)),
         }
         if let Some(seed) = settings.seed {
             conditions.push(format!(
@@ -80,5 +81,62 @@ impl Certificate {
             conditions,
             not_private: not_private.map(str::to_owned).to_vec(),
         }
+    }
+}
+
+/// How the noise of each phase is drawn. Counts have whole noise of exactly the law that is charged; steps
+/// have noise that double precision computes.
+fn noises(settings: &Settings) -> Vec<String> {
+    let releases = Releases::of(settings);
+    let counted = [
+        (releases.vocabulary, "vocabulary"),
+        (releases.words, "word counts"),
+        (releases.pairs, "pair counts"),
+    ];
+    let counted: Vec<&str> =
+        counted.into_iter().filter(|(released, _)| *released).map(|(_, name)| name).collect();
+    let mut noises = Vec::new();
+    if !counted.is_empty() {
+        noises.push(format!("noise of {} exact: the law that is charged", counted.join(", ")));
+    }
+    if releases.steps {
+        noises.push("noise of steps idealised as real Gaussian, rounded to a grid".to_owned());
+    }
+    noises
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::VocabularyOrigin;
+
+    fn noises_of(method: Method, change: fn(&mut Settings)) -> Vec<String> {
+        let mut settings = Settings::standard().suited_to(method);
+        settings.data.path = Some("text.txt".into());
+        change(&mut settings);
+        noises(&settings)
+    }
+
+    #[test]
+    fn each_phase_says_how_its_noise_is_drawn() {
+        let steps = "noise of steps idealised as real Gaussian, rounded to a grid";
+        let exact = |what: &str| format!("noise of {what} exact: the law that is charged");
+        assert_eq!(
+            noises_of(Method::Counts, |_| {}),
+            [exact("vocabulary, word counts, pair counts")]
+        );
+        let public = |it: &mut Settings| it.data.vocabulary = VocabularyOrigin::DeclaredPublic;
+        assert_eq!(noises_of(Method::Counts, public), [exact("word counts, pair counts")]);
+        let tuned = |it: &mut Settings| it.counts.fine_tuning_share = 0.2;
+        assert_eq!(
+            noises_of(Method::Counts, tuned),
+            [exact("vocabulary, word counts, pair counts"), steps.to_owned()]
+        );
+        let plain = |it: &mut Settings| {
+            it.data.vocabulary = VocabularyOrigin::DeclaredPublic;
+            it.counts.word_share = 0.0;
+        };
+        assert_eq!(noises_of(Method::Dpsgd, plain), [steps]);
+        assert_eq!(noises_of(Method::Dpsgd, |_| {}), [exact("vocabulary"), steps.to_owned()]);
     }
 }

@@ -45,6 +45,31 @@ pub(crate) fn noise(
     }
 }
 
+/// Which phases there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Releases {
+    pub(crate) vocabulary: bool,
+    pub(crate) words: bool,
+    pub(crate) pairs: bool,
+    pub(crate) steps: bool,
+}
+
+impl Releases {
+    /// The phases of private training; without privacy nothing is released but by steps.
+    pub(crate) fn of(settings: &Settings) -> Self {
+        let Settings { data, method, counts, .. } = settings;
+        let is_private = *method != Method::None;
+        let own_words = matches!(data.vocabulary, VocabularyOrigin::Private { .. });
+        let pairs = *method == Method::Counts;
+        Self {
+            vocabulary: is_private && own_words && data.path.is_some(),
+            words: is_private && counts.word_share > 0.0,
+            pairs,
+            steps: !pairs || counts.fine_tuning_share > 0.0,
+        }
+    }
+}
+
 /// The shares of epsilon up to and with each phase.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Shares {
@@ -60,9 +85,7 @@ impl Shares {
     pub(crate) fn of(settings: &Settings) -> Self {
         let CountsSettings { vocabulary_share, word_share, fine_tuning_share, .. } =
             settings.counts;
-        let is_private = matches!(settings.data.vocabulary, VocabularyOrigin::Private { .. });
-        let vocabulary =
-            if is_private && settings.data.path.is_some() { vocabulary_share } else { 0.0 };
+        let vocabulary = if Releases::of(settings).vocabulary { vocabulary_share } else { 0.0 };
         Self { vocabulary, words: vocabulary + word_share, pairs: 1.0 - fine_tuning_share }
     }
 }
@@ -107,8 +130,7 @@ impl CountPhases {
     /// rest, as parts of epsilon for Laplace noise and of 1 / deviation^2 for Gaussian noise.
     pub(crate) fn new(settings: &Settings, before: &[Event]) -> Result<Self, SessionError> {
         let shares = Shares::of(settings);
-        let words = settings.counts.word_share > 0.0 && settings.method != Method::None;
-        let pairs = settings.method == Method::Counts;
+        let Releases { words, pairs, .. } = Releases::of(settings);
         if !words && !pairs {
             return Ok(Self { words: None, pairs: None });
         }

@@ -2,7 +2,7 @@
 
 use crate::calibration::Known;
 use crate::canaries;
-use crate::phases::CountPhases;
+use crate::phases::{CountPhases, Releases};
 use crate::prepare::{PrepareError, Prepared};
 use crate::run::{RunPlan, StepMethod};
 use crate::session::SessionError;
@@ -48,7 +48,7 @@ impl Planned {
             Method::None => None,
             _ => Some(budget(settings)?),
         };
-        if settings.method == Method::Counts && settings.counts.fine_tuning_share == 0.0 {
+        if !Releases::of(settings).steps {
             return Ok(Self { run: None, budget, count: None, counts });
         }
         check_batch(settings, prepared)?;

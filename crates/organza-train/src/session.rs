@@ -114,6 +114,16 @@ pub enum SessionError {
     /// Learning from counts.
     #[error(transparent)]
     Counts(#[from] CountsError),
+    /// A private vocabulary that shows next to no words.
+    #[error(
+        "the private vocabulary has {found} word(s), but at least 2 are needed: a word shows only if enough \
+         units have it. Give more text, a larger --epsilon or --vocabulary-share, or, if the words are no \
+         secret, --vocabulary-file or --vocabulary declared-public"
+    )]
+    HiddenWords {
+        /// The number of words that were released.
+        found: usize,
+    },
     /// What is in the folder is not what it was.
     #[error("{0}")]
     Changed(String),

@@ -344,8 +344,8 @@ impl Settings {
                 vocabulary_share: 0.1,
                 word_share: 0.1,
                 fine_tuning_share: 0.0,
-                pair_clip: 20.0,
-                word_clip: 20.0,
+                pair_clip: 10.0,
+                word_clip: 10.0,
                 bar: None,
             },
             training: TrainingSettings {

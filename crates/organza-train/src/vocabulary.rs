@@ -8,7 +8,8 @@ use crate::session::SessionError;
 use crate::settings::{Settings, VocabularyOrigin};
 use organza_accountant::Accountant;
 use organza_data::{
-    PrivateVocabularyPlan, TokenisedText, Vocabulary, VocabularyRelease, VocabularySource,
+    DataError, PrivateVocabularyPlan, TokenisedText, Vocabulary, VocabularyRelease,
+    VocabularySource,
 };
 use organza_ledger::Ledger;
 use organza_mechanism::RandomSource;
@@ -45,5 +46,9 @@ pub(crate) fn release_words(
     let account = Accountant::new(settings.privacy.neighbouring);
     let release = plan.release(source);
     let charged = budget(settings)?.charge(ledger, &account, release.charge())?;
-    Ok(plan.paid(release, charged).vocabulary(text)?.vocabulary)
+    match plan.paid(release, charged).vocabulary(text) {
+        Ok(release) => Ok(release.vocabulary),
+        Err(DataError::VocabularyTooSmall { found }) => Err(SessionError::HiddenWords { found }),
+        Err(other) => Err(other.into()),
+    }
 }

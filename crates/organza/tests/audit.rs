@@ -79,7 +79,7 @@ fn canaries_of_a_run_without_privacy_are_found_and_controls_are_not() {
 #[test]
 fn a_private_run_is_held_against_its_promise() {
     let place = tempdir().unwrap();
-    let line = "train --steps 60 --batch 200 --dimensions 8 --epsilon 2 --canaries 50 \
+    let line = "train --method dpsgd --steps 60 --batch 200 --dimensions 8 --epsilon 2 --canaries 50 \
                 --canary-repeats 2 --tossed-canaries 500";
     let run = organza_in(place.path(), line);
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));

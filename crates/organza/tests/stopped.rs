@@ -38,8 +38,8 @@ fn place() -> (TempDir, &'static str) {
     };
     let text: String = (0..2_000).map(|at| line(at) + "\n").collect();
     fs::write(place.path().join("text.txt"), text).unwrap();
-    let train = "train --data text.txt --vocabulary declared-public --steps 400 --dimensions 16 \
-                 --batch 80 --seed 3 --threads 1";
+    let train = "train --data text.txt --vocabulary declared-public --method dpsgd --steps 400 \
+                 --dimensions 16 --batch 80 --seed 3 --threads 1";
     (place, train)
 }
 

@@ -23,7 +23,7 @@ fn json(path: &Path) -> Value {
 #[test]
 fn a_run_leaves_its_files_and_can_be_asked() {
     let place = tempdir().unwrap();
-    let run = organza_in(place.path(), SMALL);
+    let run = organza_in(place.path(), &format!("{SMALL} --method dpsgd"));
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     for said in ["epsilon 2.99", "for each line", "test loss", "* not private", "organza nearest"] {
         assert!(run.stdout.contains(said), "{said}: {}", run.stdout);
@@ -135,7 +135,7 @@ fn a_seed_repeats_a_run_on_any_number_of_threads_and_is_not_private() {
         fs::read(place.path().join(out).join("model.safetensors")).unwrap()
     };
     // Batches that are large enough to be shared among threads.
-    let large = SMALL.replace("--batch 100", "--batch 500");
+    let large = SMALL.replace("--batch 100", "--batch 500 --method dpsgd");
     let one = model(&format!("{large} --seed 5 --threads 1"), "one");
     let two = model(&format!("{large} --seed 5 --threads 2"), "two");
     assert!(one == two, "threads change the result");

@@ -5,9 +5,10 @@ mod comparison;
 use super::train::{Asked, Options, method_parser};
 use crate::output::Output;
 use crate::suite::{Planned, Suite};
+use anyhow::Context;
 use clap::Args;
 use comparison::Comparison;
-use organza_train::settings::{Method, Settings};
+use organza_train::settings::Method;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -16,9 +17,10 @@ Train with several methods at equal privacy, and show which learns most
 
 Each method is trained at each epsilon; `none` once, as what could be had without privacy. The \
 share of signal is how much of what there is to learn beyond word frequencies a method has learned: 0 is \
-word frequencies alone, 1 is as good as without privacy.
+word frequencies alone, 1 is the best of all runs, usually the one without privacy.
 
-All flags of `organza train` hold for all runs. The same command goes on where it was stopped. The test \
+All flags of `organza train` hold for all runs; what no flag says is as `organza train` has it for \
+each method. The same command goes on where it was stopped. The test \
 losses that it compares are NOT private, and choosing a method by them on private data is a release \
 without a charge: compare on public data that resembles yours.";
 
@@ -54,13 +56,12 @@ pub(crate) struct Compare {
 
 impl Compare {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
-        let settings = self.options.settings(&Asked::default())?;
-        if settings.seed.is_some() {
-            output.note("with --seed the noise can be repeated: these runs are NOT private");
-        }
-        let runs = self.runs(&settings);
+        let runs = self.runs()?;
         for run in &runs {
-            run.settings.check()?;
+            run.settings.check().with_context(|| run.name.clone())?;
+        }
+        if runs.iter().any(|run| run.settings.seed.is_some()) {
+            output.note("with --seed the noise can be repeated: these runs are NOT private");
         }
         let suite = Suite::new(&self.out, false, output)?;
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -71,8 +72,8 @@ impl Compare {
         Ok(())
     }
 
-    /// Every method at every budget, the one without privacy once.
-    fn runs(&self, settings: &Settings) -> Vec<Planned> {
+    /// Every method at every budget, the one without privacy once; each as `organza train` would make it.
+    fn runs(&self) -> anyhow::Result<Vec<Planned>> {
         let mut runs = Vec::new();
         for &method in &self.methods {
             let budgets: Vec<Option<f64>> = match method {
@@ -80,11 +81,9 @@ impl Compare {
                 _ => self.epsilons.iter().copied().map(Some).collect(),
             };
             for epsilon in budgets {
-                let mut settings = settings.clone();
-                settings.method = method;
+                let mut settings = self.options.settings(&Asked::of(method, epsilon))?;
                 settings.privacy.epsilon = epsilon;
                 settings.privacy.noise_multiplier = None;
-                settings.selection.epsilon = None;
                 let name = match epsilon {
                     Some(epsilon) => format!("{method}-{epsilon}"),
                     None => method.to_string(),
@@ -92,6 +91,6 @@ impl Compare {
                 runs.push(Planned { name, settings });
             }
         }
-        runs
+        Ok(runs)
     }
 }

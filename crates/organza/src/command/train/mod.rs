@@ -78,10 +78,17 @@ impl Train {
         if let Err(problem) = settings.check() {
             wrong_usage(ErrorKind::ValueValidation, &problem.to_string());
         }
+        let why = self.options.why(&self.asked, &settings);
         if settings.seed.is_some() {
             output.note("with --seed the noise can be repeated: this run is NOT private");
         }
-        self.running.train(&self.out, output, || Session::begin(settings, &self.out))
+        self.running.train(&self.out, output, || {
+            let session = Session::begin(settings, &self.out)?;
+            if let Some(why) = why {
+                output.note(why);
+            }
+            Ok(session)
+        })
     }
 }
 

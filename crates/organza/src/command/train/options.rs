@@ -96,7 +96,7 @@ struct Privacy {
     /// What is protected as one; users stand in the first column of a TSV [default: line]
     #[arg(long, value_parser = named::<Unit>(&["pair", "line", "user"]))]
     unit: Option<Unit>,
-    /// At most so many samples of a unit in a step [default: 64]
+    /// At most so many samples of a unit in a step [default: 16]
     #[arg(long, value_name = "SAMPLES")]
     per_unit: Option<u64>,
     /// Declare that the number of training units is public; otherwise it is released with a charge
@@ -151,16 +151,17 @@ struct Counts {
     /// The share of the budget that a private vocabulary gets [default: 0.1]
     #[arg(long, value_name = "SHARE")]
     vocabulary_share: Option<f64>,
-    /// The share that word counts get, which set the output bias [default: 0.15 for counts, else 0]
+    /// The share that word counts get, which set the output bias [default: 0.1 for counts, 0.15
+    /// with unit pair, else 0]
     #[arg(long, value_name = "SHARE")]
     word_share: Option<f64>,
     /// The share that private steps get after `counts` [default: 0: no steps]
     #[arg(long, value_name = "SHARE")]
     fine_tuning_share: Option<f64>,
-    /// The L2 bound of a unit's table of pair counts (units line and user) [default: 20]
+    /// The L2 bound of a unit's table of pair counts (units line and user) [default: 10]
     #[arg(long, value_name = "NORM")]
     pair_clip: Option<f64>,
-    /// The L2 bound of a unit's word counts (units line and user) [default: 20]
+    /// The L2 bound of a unit's word counts (units line and user) [default: 10]
     #[arg(long, value_name = "NORM")]
     word_clip: Option<f64>,
     /// Release only cells of so many deviations of the noise [default: by the number of words]
@@ -221,7 +222,7 @@ struct Model {
     /// Predict the context from the word, or the word from its context [default: skip-gram]
     #[arg(long, value_enum)]
     architecture: Option<Architecture>,
-    /// The length of a vector [default: 32]
+    /// The length of a vector [default: 100 for counts, else 16]
     #[arg(long)]
     dimensions: Option<usize>,
     /// How many words to each side are context [default: 4]
@@ -272,7 +273,7 @@ struct Training {
     /// The step size
     #[arg(long, value_name = "RATE")]
     learning_rate: Option<f32>,
-    /// Whether the result is the average over the second half of the run [default: true]
+    /// Whether the result is the average over the second half of the run [default: false]
     #[arg(long, value_name = "BOOL")]
     average: Option<bool>,
 }
@@ -317,7 +318,8 @@ impl Options {
         self.privacy.change(&mut settings);
         self.model.change(&mut settings);
         let method = asked.method.unwrap_or(settings.default_method());
-        if self.start.settings.is_none() {
+        // What suits one method need not suit another; a file of settings for this one stays as it is.
+        if self.start.settings.is_none() || method != settings.method {
             settings = settings.suited_to(method);
             self.model.change(&mut settings);
         }
@@ -333,6 +335,19 @@ impl Options {
         self.training.change(&mut settings);
         self.audit.change(&mut settings);
         Ok(settings)
+    }
+
+    /// Why the method is what it is, for whom nobody chose it.
+    pub(super) fn why(&self, asked: &Asked, settings: &Settings) -> Option<&'static str> {
+        let chosen = asked.method.is_some() || self.start.settings.is_some();
+        match settings.method {
+            _ if chosen => None,
+            Method::Counts => Some(
+                "method counts: counts are released once and training on them is free, which learns \
+                 most at a small epsilon; choose another by --method",
+            ),
+            _ => Some("method dpsgd: counts cannot teach this model; choose another by --method"),
+        }
     }
 
     /// A flag that the method makes meaningless, and what to do about it.
@@ -404,6 +419,11 @@ fn set_some<T: Clone>(place: &mut Option<T>, given: &Option<T>) {
 }
 
 impl Asked {
+    /// One run of a comparison.
+    pub(crate) fn of(method: Method, epsilon: Option<f64>) -> Self {
+        Self { epsilon, noise_multiplier: None, method: Some(method) }
+    }
+
     fn change(&self, settings: &mut Settings) {
         if self.epsilon.is_some() || self.noise_multiplier.is_some() {
             // The one takes the place of the other.
