@@ -95,8 +95,8 @@ impl Settings {
         }
         let all = counts.vocabulary_share + shares[0] + shares[1];
         require("the sum of all shares", all, all < 1.0, "below 1")?;
-        positive("--pair-clip", counts.pair_clip)?;
-        positive("--word-clip", counts.word_clip)?;
+        optional("--pair-clip", counts.pair_clip, is_positive, POSITIVE)?;
+        optional("--word-clip", counts.word_clip, is_positive, POSITIVE)?;
         optional("--bar", counts.bar, |bar| bar.is_finite() && *bar >= 0.0, "0 or more")?;
         if self.method == Method::Counts {
             require("--layout", "tied", !model.tied, "two-tables with --method counts")?;

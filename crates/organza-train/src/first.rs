@@ -2,19 +2,17 @@
 
 use crate::folder::RunFolder;
 use crate::metrics::Metrics;
-use crate::phases::{CountPhases, pair_counts, word_counts};
+use crate::phases::{Clips, CountPhases, pair_counts, unit_sizes, word_counts};
 use crate::prepare::initial;
 use crate::run::{Observer, Outcome, Purse};
 use crate::session::SessionError;
-use crate::settings::Settings;
+use crate::settings::{CountsSettings, Settings};
 use crate::task::Task;
 use crate::words::WordTask;
-use organza_data::cooccurrence::{NoisyPairs, NoisyWords, PairWeights};
+use organza_data::cooccurrence::{NoisyPairs, NoisyWords};
 use organza_ledger::{Neighbouring, Unit};
 use organza_mechanism::{self as mechanism, RandomSource};
-use organza_model::counts::{
-    CountNoise, CountedPair, CountsFit, CountsSettings, NoisyCounts, learn_counts,
-};
+use organza_model::counts::{self, CountNoise, CountedPair, CountsFit, NoisyCounts, learn_counts};
 use organza_model::frequency_bias;
 use std::time::Instant;
 
@@ -46,9 +44,10 @@ impl First {
         let model = task.model();
         let mut parameters = initial(settings, model, source);
         let (mut passes, mut frequencies) = (0, None);
+        let clips = clips(settings, task, phases, source, purse.as_deref_mut())?;
         let words = match (phases.words, purse.as_deref_mut()) {
             (Some(noise), Some(purse)) => {
-                let plan = word_counts(settings, model.words(), noise)?;
+                let plan = word_counts(settings, clips, model.words(), noise)?;
                 let release = plan.release(source);
                 let charged = purse.charge(release.charge())?;
                 Some(plan.count(task.samples(), task.train(), &release, charged)?)
@@ -59,7 +58,7 @@ impl First {
             model.set_bias(&mut parameters, &bias(words, task)?)?;
         }
         if let (Some(noise), Some(words), Some(purse)) = (phases.pairs, &words, purse) {
-            let plan = pair_counts(settings, model.words(), noise, PairWeights::default())?;
+            let plan = pair_counts(settings, clips, model.words(), noise)?;
             let release = plan.release(source);
             let charged = purse.charge(release.charge())?;
             let pairs = plan.count(task.samples(), task.train(), &release, charged)?;
@@ -87,6 +86,31 @@ impl First {
         metrics.add(self.passes, task.evaluate(&self.parameters), observer)?;
         Ok(Outcome::Done { parameters: self.parameters, seconds: self.seconds })
     }
+}
+
+/// The clips that were declared, or else such that about half of the units are within them.
+fn clips(
+    settings: &Settings,
+    task: &WordTask,
+    phases: &CountPhases,
+    source: &RandomSource,
+    purse: Option<&mut Purse<'_>>,
+) -> Result<Clips, SessionError> {
+    let released = match (phases.sizes, purse) {
+        (Some(epsilon), Some(purse)) => {
+            let plan = unit_sizes(settings, epsilon)?;
+            let release = plan.release(source);
+            let charged = purse.charge(release.charge())?;
+            Some(plan.count(task.samples(), task.train(), &release, charged)?)
+        }
+        _ => None,
+    };
+    let CountsSettings { word_clip, pair_clip, .. } = settings.counts;
+    let or = |declared: Option<f64>, released: Option<f64>| declared.or(released).unwrap_or(1.0);
+    Ok(Clips {
+        words: or(word_clip, released.map(|sizes| sizes.words)),
+        pairs: or(pair_clip, released.map(|sizes| sizes.pairs)),
+    })
 }
 
 /// The biases that the word counts call for.
@@ -130,7 +154,7 @@ fn learn(
         word_deviation: words.deviation(0),
         clipped: settings.privacy.unit != Unit::Pair,
     };
-    let asked = CountsSettings {
+    let asked = counts::CountsSettings {
         negatives: task.negative_count(),
         negative_weights: &task.negative_weights(),
         most_passes: MOST_PASSES,

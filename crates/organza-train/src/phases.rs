@@ -4,7 +4,9 @@ use crate::calibration::CalibrationError;
 use crate::session::SessionError;
 use crate::settings::{CountsSettings, Method, Settings, VocabularyOrigin};
 use organza_accountant::calibrate::{Target, scale};
-use organza_data::cooccurrence::{CooccurrenceSettings, PairCounts, PairWeights, WordCounts};
+use organza_data::cooccurrence::{
+    CooccurrenceSettings, PairCounts, PairWeights, UnitSizes, WordCounts,
+};
 use organza_data::{PrivateVocabularyPlan, PrivateVocabularySettings, VocabularyRule};
 use organza_ledger::{Event, Unit};
 use organza_mechanism::CountNoise;
@@ -12,6 +14,10 @@ use organza_model::counts::DENSE_WORDS;
 
 /// The part of delta that a private vocabulary may spend: the chance that a word of one unit alone shows.
 const VOCABULARY_DELTA: f64 = 0.1;
+
+/// The share of epsilon for the sizes of units, from which clips are chosen: little noise on a histogram
+/// of thousands of units.
+const SIZE_SHARE: f64 = 0.02;
 
 /// Without a bar of its own, a wide table has one that about so many empty cells for each word reach by
 /// their noise: at sqrt(2 ln (V / so many)) deviations.
@@ -118,32 +124,42 @@ pub(crate) fn vocabulary(
     Ok(at(noise(settings, &[], share, |noise| at(noise).ok().map(|plan| plan.event()))?)?)
 }
 
-/// The noise of word counts and of pair counts, if any.
+/// The noise of unit sizes, of word counts and of pair counts, if any.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct CountPhases {
+    /// What releasing the sizes of units costs, where clips were not declared.
+    pub(crate) sizes: Option<f64>,
     pub(crate) words: Option<CountNoise>,
     pub(crate) pairs: Option<CountNoise>,
 }
 
+/// The L2 bounds of a unit's counts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Clips {
+    pub(crate) words: f64,
+    pub(crate) pairs: f64,
+}
+
 impl CountPhases {
-    /// Calibrates both together: of what they may spend, words get `word_share` parts and pairs the
-    /// rest, as parts of epsilon for Laplace noise and of 1 / deviation^2 for Gaussian noise.
+    /// Calibrates words and pairs together: of what they may spend, words get `word_share` parts and
+    /// pairs the rest, as parts of epsilon for Laplace noise and of 1 / deviation^2 for Gaussian noise.
+    /// Before them, the sizes of units get [`SIZE_SHARE`] of epsilon, unless clips were declared.
     pub(crate) fn new(settings: &Settings, before: &[Event]) -> Result<Self, SessionError> {
         let shares = Shares::of(settings);
         let Releases { words, pairs, .. } = Releases::of(settings);
         if !words && !pairs {
-            return Ok(Self { words: None, pairs: None });
+            return Ok(Self { sizes: None, words: None, pairs: None });
         }
+        let CountsSettings { word_share, word_clip, pair_clip, .. } = settings.counts;
+        let declared = word_clip.is_some() && (pair_clip.is_some() || !pairs);
+        let needed = settings.privacy.unit != Unit::Pair && !declared;
+        let sizes = needed.then(|| settings.privacy.epsilon.unwrap_or(1.0) * SIZE_SHARE);
         let until = if pairs { shares.pairs } else { shares.words };
-        let part = if pairs {
-            settings.counts.word_share / (shares.pairs - shares.vocabulary)
-        } else {
-            1.0
-        };
+        let part = if pairs { word_share / (shares.pairs - shares.vocabulary) } else { 1.0 };
         let at = |noise: f64| {
             let kind =
                 |part: f64| (part > 0.0).then(|| count_noise(settings.privacy.unit, noise, part));
-            Self { words: kind(part), pairs: kind(1.0 - part) }
+            Self { sizes, words: kind(part), pairs: kind(1.0 - part) }
         };
         // A first look, so that settings that make no sense are named as such.
         at(1.0).events(settings)?;
@@ -151,14 +167,17 @@ impl CountPhases {
         Ok(at(noise(settings, before, until, event)?))
     }
 
-    /// What they cost, which does not depend on the number of words.
+    /// What they cost, which depends neither on the number of words nor on the clips.
     pub(crate) fn events(&self, settings: &Settings) -> Result<Vec<Event>, SessionError> {
-        let least = 2;
-        let words = self.words.map(|noise| word_counts(settings, least, noise)).transpose()?;
-        let pairs =
-            self.pairs.map(|noise| pair_counts(settings, least, noise, PairWeights::default()));
+        let (least, clips) = (2, Clips { words: 1.0, pairs: 1.0 });
+        let sizes = self.sizes.map(|epsilon| unit_sizes(settings, epsilon)).transpose()?;
+        let words = self.words.map(|noise| word_counts(settings, clips, least, noise));
+        let pairs = self.pairs.map(|noise| pair_counts(settings, clips, least, noise));
+        let sizes = sizes.iter().map(UnitSizes::event);
+        let words = words.transpose()?;
         let pairs = pairs.transpose()?;
-        Ok(words.iter().map(WordCounts::event).chain(pairs.iter().map(PairCounts::event)).collect())
+        let counts = words.iter().map(WordCounts::event).chain(pairs.iter().map(PairCounts::event));
+        Ok(sizes.chain(counts).collect())
     }
 }
 
@@ -169,33 +188,37 @@ fn count_noise(unit: Unit, noise: f64, part: f64) -> CountNoise {
     }
 }
 
+/// The plan of the sizes of units.
+pub(crate) fn unit_sizes(settings: &Settings, epsilon: f64) -> Result<UnitSizes, SessionError> {
+    Ok(UnitSizes::new(settings.privacy.neighbouring, epsilon)?)
+}
+
 /// The plan of word counts over `words` words.
 pub(crate) fn word_counts(
     settings: &Settings,
+    clips: Clips,
     words: u32,
     noise: CountNoise,
 ) -> Result<WordCounts, SessionError> {
-    let clip = settings.counts.word_clip;
-    Ok(WordCounts::new(shared(settings, words, noise, clip, None, PairWeights::default()))?)
+    Ok(WordCounts::new(shared(settings, words, noise, clips.words, None))?)
 }
 
 /// The plan of pair counts over `words` words.
 pub(crate) fn pair_counts(
     settings: &Settings,
+    clips: Clips,
     words: u32,
     noise: CountNoise,
-    weights: PairWeights,
 ) -> Result<PairCounts, SessionError> {
-    let clip = settings.counts.pair_clip;
-    let plan = |bar| PairCounts::new(shared(settings, words, noise, clip, bar, weights.clone()));
+    let plan = |words, bar| PairCounts::new(shared(settings, words, noise, clips.pairs, bar));
     let deviations = match settings.counts.bar {
         Some(deviations) => deviations,
-        None if words <= DENSE_WORDS => return Ok(plan(None)?),
+        None if words <= DENSE_WORDS => return Ok(plan(words, None)?),
         None => (2.0 * (f64::from(words) / FALSE_CELLS).ln()).sqrt(),
     };
     // The deviation does not depend on the number of words.
-    let least = PairCounts::new(shared(settings, 2, noise, clip, None, PairWeights::default()))?;
-    Ok(plan(Some(deviations * least.histogram_plan().deviation()))?)
+    let deviation = plan(2, None)?.histogram_plan().deviation();
+    Ok(plan(words, Some(deviations * deviation))?)
 }
 
 fn shared(
@@ -204,7 +227,6 @@ fn shared(
     noise: CountNoise,
     clip: f64,
     bar: Option<f64>,
-    weights: PairWeights,
 ) -> CooccurrenceSettings {
     let unit = settings.privacy.unit;
     CooccurrenceSettings {
@@ -214,6 +236,6 @@ fn shared(
         noise,
         clip: (unit != Unit::Pair).then_some(clip),
         bar,
-        weights,
+        weights: PairWeights::default(),
     }
 }

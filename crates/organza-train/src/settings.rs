@@ -237,10 +237,11 @@ pub struct CountsSettings {
     pub word_share: f64,
     /// The share of private steps after method `counts`; 0 for none.
     pub fine_tuning_share: f64,
-    /// The L2 bound of a unit's table of pair counts, for units that have many pairs.
-    pub pair_clip: f64,
-    /// The L2 bound of a unit's word counts, for units that have many.
-    pub word_clip: f64,
+    /// The L2 bound of a unit's table of pair counts, for units that have many pairs; without it, the
+    /// median of a noisy histogram of norms, which is charged.
+    pub pair_clip: Option<f64>,
+    /// The L2 bound of a unit's word counts, likewise.
+    pub word_clip: Option<f64>,
     /// Cells whose noisy count is below so many deviations of the noise are not released; without it,
     /// all cells of small vocabularies are, and a bar is chosen by the number of cells for others.
     pub bar: Option<f64>,
@@ -344,8 +345,8 @@ impl Settings {
                 vocabulary_share: 0.1,
                 word_share: 0.1,
                 fine_tuning_share: 0.0,
-                pair_clip: 10.0,
-                word_clip: 10.0,
+                pair_clip: None,
+                word_clip: None,
                 bar: None,
             },
             training: TrainingSettings {

@@ -11,6 +11,7 @@
 
 mod pairs;
 mod settings;
+mod sizes;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -19,5 +20,6 @@ mod words;
 
 pub use pairs::{NoisyPair, NoisyPairs, PairCounts};
 pub use settings::{CooccurrenceSettings, PairWeights};
+pub use sizes::{NoisySizes, UnitSizes};
 pub use table::PairTable;
 pub use words::{NoisyWords, WordCounts};

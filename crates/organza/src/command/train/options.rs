@@ -471,8 +471,8 @@ impl Counts {
         set(&mut counts.vocabulary_share, &self.vocabulary_share);
         set(&mut counts.word_share, &self.word_share);
         set(&mut counts.fine_tuning_share, &self.fine_tuning_share);
-        set(&mut counts.pair_clip, &self.pair_clip);
-        set(&mut counts.word_clip, &self.word_clip);
+        set_some(&mut counts.pair_clip, &self.pair_clip);
+        set_some(&mut counts.word_clip, &self.word_clip);
         set_some(&mut counts.bar, &self.bar);
     }
 }
