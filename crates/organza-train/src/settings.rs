@@ -288,9 +288,11 @@ impl Settings {
     /// dimensions as rise above the noise, and need word counts; steps pay with noise for each dimension.
     pub fn suited_to(mut self, method: Method) -> Self {
         self.method = method;
-        if method == Method::Counts {
-            self.model.dimensions = 100;
-        }
+        self.model.dimensions = match method {
+            Method::Counts => 100,
+            _ if self.model.tied => self.model.dimensions,
+            _ => 16,
+        };
         self.counts.word_share = match (method, self.privacy.unit) {
             (Method::Counts, Unit::Pair) => 0.15,
             (Method::Counts, _) => 0.1,
@@ -301,7 +303,7 @@ impl Settings {
 
     /// What `organza train` does when nothing is said: the built-in corpus at epsilon 3.
     pub fn standard() -> Self {
-        Self {
+        let settings = Self {
             version: SETTINGS_VERSION,
             data: DataSettings {
                 path: None,
@@ -362,7 +364,8 @@ impl Settings {
             },
             canaries: None,
             seed: None,
-        }
+        };
+        settings.suited_to(Method::Counts)
     }
 
     /// Section 5 of the paper, to the letter: one table of 1,000 x 100, batches of 20, Adam .001, 20
@@ -383,7 +386,7 @@ impl Settings {
             negatives: 8,
             initial_deviation: Some(1.0),
         };
-        settings = settings.suited_to(Method::Dpsgd);
+        let mut settings = settings.suited_to(Method::Dpsgd);
         settings.selection.epsilon = Some(0.283_79);
         settings.privacy = PrivacySettings {
             unit: Unit::Pair,
@@ -414,7 +417,6 @@ impl Settings {
     /// so fits the noise of the rare ones.
     pub fn brown_1k() -> Self {
         let mut settings = Self::paper();
-        settings.method = Method::Counts;
         settings.data.split = SplitSettings::WholeTexts;
         settings.model = ModelSettings {
             tied: false,
@@ -434,6 +436,6 @@ impl Settings {
             average: true,
             ..settings.training
         };
-        settings
+        settings.suited_to(Method::Counts)
     }
 }

@@ -44,8 +44,7 @@ fn precision(settings: Settings) -> (f64, f64, Finished) {
 
 #[test]
 fn they_are_found_without_privacy() {
-    let mut settings = Settings::standard();
-    settings.method = Method::None;
+    let mut settings = Settings::standard().suited_to(Method::None);
     settings.seed = Some(1);
     settings.training.epochs = 10.0;
     let (precision, _, finished) = precision(settings);
@@ -57,25 +56,29 @@ fn they_are_found_without_privacy() {
 /// One in twenty by chance; at epsilon 8 at least eight in ten, with whole lines protected.
 #[test]
 fn they_are_found_at_epsilon_8() {
-    let mut settings = Settings::standard();
-    settings.privacy.epsilon = Some(8.0);
-    settings.seed = Some(1);
-    settings.training.epochs = 10.0;
-    let (precision, chance, finished) = precision(settings);
-    assert!(chance < 0.051 && precision >= 0.8, "{precision}, by chance {chance}");
-    let epsilon = finished.certificate.epsilon.unwrap();
-    assert!(epsilon <= 8.0 && epsilon > 7.5, "{epsilon}");
+    for method in [Method::Counts, Method::Dpsgd] {
+        let mut settings = Settings::standard().suited_to(method);
+        settings.privacy.epsilon = Some(8.0);
+        settings.seed = Some(1);
+        settings.training.epochs = 10.0;
+        let (precision, chance, finished) = precision(settings);
+        assert!(chance < 0.051 && precision >= 0.8, "{method}: {precision}, by chance {chance}");
+        let epsilon = finished.certificate.epsilon.unwrap();
+        assert!(epsilon <= 8.0 && epsilon > 7.5, "{method}: {epsilon}");
+    }
 }
 
 /// With so much noise that nothing is learned, precision is what chance gives: what the tests above
 /// find comes from training and not from the way they look.
 #[test]
 fn noise_alone_finds_nothing() {
-    let mut settings = Settings::standard();
-    settings.privacy.epsilon = None;
-    settings.privacy.noise_multiplier = Some(500.0);
-    settings.seed = Some(1);
-    settings.training.epochs = 1.0;
-    let (precision, chance, _) = precision(settings);
-    assert!(precision < chance + 0.05, "{precision}, by chance {chance}");
+    for method in [Method::Counts, Method::Dpsgd] {
+        let mut settings = Settings::standard().suited_to(method);
+        settings.privacy.epsilon = None;
+        settings.privacy.noise_multiplier = Some(500.0);
+        settings.seed = Some(1);
+        settings.training.epochs = 1.0;
+        let (precision, chance, _) = precision(settings);
+        assert!(precision < chance + 0.05, "{method}: {precision}, by chance {chance}");
+    }
 }

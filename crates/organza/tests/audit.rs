@@ -4,7 +4,7 @@
 mod support;
 
 use organza_train::metrics::Point;
-use organza_train::settings::{CanarySettings, Settings};
+use organza_train::settings::{CanarySettings, Method, Settings};
 use organza_train::{Ended, Observer, RunFolder, Session};
 use serde_json::Value;
 use std::fs;
@@ -118,7 +118,7 @@ impl Observer for StopsAt {
 fn a_run_with_canaries_goes_on() {
     let place = tempdir().unwrap();
     let path = place.path().join("run");
-    let mut settings = Settings::standard();
+    let mut settings = Settings::standard().suited_to(Method::Dpsgd);
     settings.training.steps = Some(20);
     settings.canaries = Some(CanarySettings { repeated: 10, repeats: 2, tossed: 20 });
     let session = Session::begin(settings, &path).unwrap();

@@ -52,7 +52,6 @@ fn text_that_is_not_there() {
 fn words_that_are_not_said_or_not_there() {
     let place = text(&b"one two three four\n".repeat(100));
     let place = place.path();
-    refused(place, "train --data text.txt", 1, &["--vocabulary-file", "declared-public"]);
     let line = format!("{TRAIN} --vocabulary-size 50");
     refused(place, &line, 1, &["50 words was asked for", "only 4 distinct"]);
     let line = format!("{TRAIN} --vocabulary-file words.txt");
@@ -72,7 +71,7 @@ fn settings_that_make_no_sense() {
         ("--delta 1", 2, &["--delta is 1"]),
         ("--delta 0", 2, &["--delta is 0"]),
         ("--batch 0", 2, &["--batch is 0"]),
-        ("--batch 5000", 1, &["--batch 5000", "number of training units"]),
+        ("--method dpsgd --batch 5000", 1, &["--batch 5000", "number of training units"]),
         ("--clip 0", 2, &["--clip is 0"]),
         ("--steps 0", 2, &["--steps is 0"]),
         ("--steps 5 --epochs 3", 2, &["--steps", "--epochs"]),
@@ -97,7 +96,7 @@ fn settings_that_make_no_sense() {
 fn a_folder_that_cannot_be_used() {
     let place = text(&b"one two three four\n".repeat(100));
     let place = place.path();
-    let small = format!("{TRAIN} --batch 20 --steps 2");
+    let small = format!("{TRAIN} --method dpsgd --batch 20 --steps 2");
     refused(place, &format!("{small} --out text.txt"), 1, &["text.txt"]);
     refused(place, &format!("{small} --out text.txt/run"), 1, &["text.txt/run"]);
     refused(place, &format!("{small} --out ."), 1, &["not empty", "organza resume ."]);
@@ -115,7 +114,7 @@ fn a_folder_that_is_read_only() {
     fs::set_permissions(&shut, fs::Permissions::from_mode(0o555)).unwrap();
     // The system's administrator may write anywhere.
     if fs::write(shut.join("try"), "").is_err() {
-        let line = format!("{TRAIN} --batch 20 --steps 2 --out shut/run");
+        let line = format!("{TRAIN} --method dpsgd --batch 20 --steps 2 --out shut/run");
         refused(place.path(), &line, 1, &["cannot create the folder shut/run"]);
     }
 }

@@ -158,10 +158,12 @@ struct Counts {
     /// The share that private steps get after `counts` [default: 0: no steps]
     #[arg(long, value_name = "SHARE")]
     fine_tuning_share: Option<f64>,
-    /// The L2 bound of a unit's table of pair counts (units line and user) [default: 10]
+    /// The L2 bound of a unit's table of pair counts (units line and user) [default: their
+    /// median size, released with a charge]
     #[arg(long, value_name = "NORM")]
     pair_clip: Option<f64>,
-    /// The L2 bound of a unit's word counts (units line and user) [default: 10]
+    /// The L2 bound of a unit's word counts (units line and user) [default: their
+    /// median size, released with a charge]
     #[arg(long, value_name = "NORM")]
     word_clip: Option<f64>,
     /// Release only cells of so many deviations of the noise [default: by the number of words]
