@@ -313,6 +313,12 @@ mod tests {
         assert!(bench(&BenchSettings { vocabulary: 0, ..BenchSettings::default() }).is_err());
     }
 
+    #[test]
+    fn samples_read_what_they_tell() {
+        let task = BenchTask::new(1_000, 3, &RandomSource::from_seed(1)).unwrap();
+        crate::task::reads::Poisoned::new(&task).check(0..50);
+    }
+
     /// Chi-squared of the first ranks against Zipf's law, at a false-alarm rate of 1e-6 (9 degrees of
     /// freedom); one rank more, as if counted from two, is seen.
     #[test]
