@@ -192,7 +192,11 @@ impl Reading<'_> {
 
     /// Brings `row` up to date; nothing if it is already.
     pub fn row(&mut self, row: u32) {
-        self.rows(std::iter::once(row));
+        let Tables { shape, steps, weights, kept } = &mut *self.tables;
+        match kept {
+            Kept::Resting(resting) => resting.lend_one(shape, weights, *steps, row),
+            _ => self.rows(std::iter::once(row)),
+        }
     }
 
     /// Brings `rows` up to date, on all threads if they are many: the same bits in any order.

@@ -134,6 +134,28 @@ impl Resting {
         self.newest.iter().all(|newest| u64::from(*newest) <= steps)
     }
 
+    /// Marks `row` as lent; false if it is already, or is at its resting place at `time`.
+    fn claim(&mut self, time: u64, row: u32) -> bool {
+        let Some(newest) = self.newest.get_mut(row as usize) else { return false };
+        let age = time as u32 - (*newest & !LENT);
+        let moves = *newest != 0 && *newest & LENT == 0 && u64::from(age) < self.series.live();
+        if moves {
+            *newest |= LENT;
+        }
+        moves
+    }
+
+    /// As [`Resting::lend`], for one row of a few.
+    pub(crate) fn lend_one(&mut self, shape: &Shape, weights: &mut [f32], time: u64, row: u32) {
+        if self.claim(time, row) {
+            let place = Place::at(shape, row);
+            let weights = &mut weights[place.weights()];
+            self.lent.push(Lent { row, saved: self.saved.len() });
+            self.saved.extend_from_slice(weights);
+            self.bring(weights, time, place);
+        }
+    }
+
     /// Moves `rows` from their resting places to where they are at `time`, until they are given back. The same
     /// bits in any order and on any number of threads.
     pub(crate) fn lend(
@@ -145,10 +167,7 @@ impl Resting {
     ) {
         let begun = self.lent.len();
         for row in rows {
-            let Some(newest) = self.newest.get_mut(row as usize) else { continue };
-            let age = time as u32 - (*newest & !LENT);
-            if *newest != 0 && *newest & LENT == 0 && u64::from(age) < self.series.live() {
-                *newest |= LENT;
+            if self.claim(time, row) {
                 self.lent.push(Lent { row, saved: 0 });
             }
         }
