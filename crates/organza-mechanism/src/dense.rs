@@ -96,14 +96,46 @@ impl<'a> DenseNoise<'a> {
 
     fn chunk(&self, touched: bool, values: &mut [f32]) {
         let (words, sums) = (&self.words[..values.len()], &self.sums[..values.len()]);
-        let (deviation, step) = (self.noise.deviation, self.noise.released_step());
-        if self.exact {
-            let sums = touched.then_some(sums);
-            Arch::new().dispatch(InDoubles { words, sums, values, deviation, step });
+        chunk(self.noise, self.exact, words, touched.then_some(sums), values);
+    }
+}
+
+/// Calls `visit` with the averaged `sums` and their noise, from the first to the last, and where in the row each
+/// piece starts.
+pub(crate) fn noised_row(
+    noise: &Noise,
+    exact: bool,
+    sums: &[i64],
+    mut random: PrivateRandom,
+    mut visit: impl FnMut(usize, &[f32]),
+) {
+    let (mut words, mut values) = ([0; CHUNK], [0.0; CHUNK]);
+    for (sums, start) in sums.chunks(CHUNK).zip((0..).step_by(CHUNK)) {
+        let size = size_of_block(sums.len());
+        let (words, values) = (&mut words[..size], &mut values[..size]);
+        random.fill(words);
+        if size == sums.len() {
+            chunk(noise, exact, words, Some(sums), values);
         } else {
-            let multiple = self.noise.multiple();
-            Arch::new().dispatch(InIntegers { words, sums, values, deviation, step, multiple });
+            let mut padded = [0; CHUNK];
+            padded[..sums.len()].copy_from_slice(sums);
+            chunk(noise, exact, words, Some(&padded[..size]), values);
         }
+        visit(start, &values[..sums.len()]);
+    }
+}
+
+const ZEROS: &[i64] = &[0; CHUNK];
+
+/// As many values as there are words; no sums stand for zeros.
+fn chunk(noise: &Noise, exact: bool, words: &[u64], sums: Option<&[i64]>, values: &mut [f32]) {
+    let (deviation, step) = (noise.deviation, noise.released_step());
+    if exact {
+        Arch::new().dispatch(InDoubles { words, sums, values, deviation, step });
+    } else {
+        let sums = sums.unwrap_or(&ZEROS[..words.len()]);
+        let multiple = noise.multiple();
+        Arch::new().dispatch(InIntegers { words, sums, values, deviation, step, multiple });
     }
 }
 

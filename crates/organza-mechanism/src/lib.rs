@@ -54,7 +54,7 @@ pub use histogram::{
     Bound, CountNoise, Histogram, HistogramPlan, HistogramSettings, NoisyHistogram, UnitCounts,
 };
 pub use noised::Noised;
-pub use owed::{Indebted, OwedNoise, Settling, TouchedRows};
+pub use owed::{Indebted, OwedNoise, Settling, Touched, TouchedRows};
 pub use plan::{NoiseSettings, NumericSparse, Plan, PlanError, PlanSettings, SelectionSettings};
 pub use random::{Purpose, RandomSource};
 pub use release::{NotPaid, Release};

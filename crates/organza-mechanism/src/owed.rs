@@ -1,13 +1,13 @@
 //! Noise that is drawn when a row is next read: dense noise at the cost of the touched rows.
 
 use crate::batch::Run;
+use crate::dense::noised_row;
 use crate::memory::{Lease, Memory};
 use crate::random::{Purpose, StepRandom};
-use crate::sample::fill_normal;
+use crate::sample::{CHUNK, normals_of, size_of_block};
+use pulp::{Arch, Simd, WithSimd};
 use std::sync::Arc;
 
-/// How many draws are made at a time.
-const CHUNK: usize = 256;
 /// Owed noise is rounded to its deviation over 2^31 to 2^32, as releases are.
 const FINEST: i32 = 31;
 
@@ -23,7 +23,7 @@ const FINEST: i32 = 31;
 /// readings at steps s < t a row gets no gradient (a gradient is computed from a reading), so in the dense
 /// loop it has moved by the sum of -rate_u Z_u over s <= u < t. These are independent of each other, of all
 /// other rows and of all that was read before, so their sum is normal with mean zero and variance
-/// deviation^2 (rate_s^2 + ... + rate_{t-1}^2), independent of the past: what [`Settling::draw`] draws, keyed
+/// deviation^2 (rate_s^2 + ... + rate_{t-1}^2), independent of the past: what [`Settling::add`] draws, keyed
 /// by the row and the step at which it is read. Of a row that step u touched, the gradient of that step is
 /// released by [`TouchedRows`] with noise of that step of its own, added in integers, and the sum starts at
 /// u + 1. By induction over readings all that is ever read has the law that it has in the dense loop, and
@@ -77,28 +77,49 @@ pub struct Settling {
 }
 
 impl Settling {
-    /// Fills `noise`, which is as long as the row, with what the row owes: normals of standard deviation
-    /// sqrt(`squared_rates`) times the plan's [`noise_deviation`](crate::Plan::noise_deviation), to be added
-    /// to the row. `squared_rates` is the sum of the squares of the rates since the row was last settled or
-    /// touched. The same bits for the same row, step and sum.
-    pub fn draw(&self, row: u32, squared_rates: f64, noise: &mut [f32]) {
+    /// Adds to `weights`, which are those of the row, what it owes: normals of standard deviation
+    /// sqrt(`squared_rates`) times the plan's [`noise_deviation`](crate::Plan::noise_deviation).
+    /// `squared_rates` is the sum of the squares of the rates since the row was last settled or touched; no
+    /// such sum adds nothing. The same bits for the same row, step and sum.
+    pub fn add(&self, row: u32, squared_rates: f64, weights: &mut [f32]) {
         let deviation = squared_rates.sqrt() * self.deviation;
         if !(deviation.is_normal() && deviation > 0.0) {
-            noise.fill(0.0);
             return;
         }
         let mut random = self.random.shard(u64::from(row));
         // Whole numbers of a power of two, so that each gathers many doubles of the sampler.
-        let step = libm::ldexp(1.0, deviation.log2().floor() as i32 - FINEST);
+        let step = libm::ldexp(1.0, libm::ilogb(deviation) - FINEST);
         let scale = deviation / step;
-        let mut draws = [0.0; CHUNK];
-        for noise in noise.chunks_mut(CHUNK) {
-            let draws = &mut draws[..noise.len()];
-            fill_normal(draws, &mut random);
-            for (value, draw) in noise.iter_mut().zip(draws) {
-                *value = ((*draw * scale).round_ties_even() * step) as f32;
-            }
+        let (mut words, mut noise) = ([0; CHUNK], [0.0; CHUNK]);
+        for weights in weights.chunks_mut(CHUNK) {
+            let size = size_of_block(weights.len());
+            let (words, noise) = (&mut words[..size], &mut noise[..size]);
+            random.fill(words);
+            Arch::new().dispatch(Draw { words, noise, weights, scale, step });
         }
+    }
+}
+
+/// Adds normals that are rounded to whole steps; compiled once for each kind of processor.
+struct Draw<'a> {
+    words: &'a [u64],
+    /// As many as there are words: those beyond the weights go nowhere.
+    noise: &'a mut [f32],
+    weights: &'a mut [f32],
+    scale: f64,
+    step: f64,
+}
+
+impl WithSimd for Draw<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { words, noise, weights, scale, step } = self;
+        normals_of(words, &[(); CHUNK], noise, |(), normal| {
+            ((normal * scale).round_ties_even() * step) as f32
+        });
+        weights.iter_mut().zip(noise).for_each(|(weight, noise)| *weight += *noise);
     }
 }
 
@@ -107,9 +128,8 @@ impl Settling {
 /// # Privacy
 /// Whoever implements it promises the conditions of [`OwedNoise`].
 pub trait Indebted {
-    /// Takes the released gradient of a row that the batch touched: averaged, with the noise of this step.
-    /// `first` is the row's first coordinate.
-    fn take(&mut self, row: u32, first: u64, gradient: &[f32]);
+    /// Takes the released gradients of the rows that the batch touched.
+    fn take(&mut self, touched: &Touched<'_>);
 }
 
 /// The rows that a batch touched, each with its noise of this step.
@@ -117,40 +137,65 @@ pub trait Indebted {
 /// Each value is private, but *which* rows there are is not: they can only be handed to an [`Indebted`]
 /// table, which leaves the noise of all other rows for later.
 pub struct TouchedRows {
+    /// The touched rows in ascending order, and their sums without noise.
     memory: Lease,
+    random: StepRandom,
+    /// Whether all integers are exact as doubles.
+    exact: bool,
 }
 
 impl TouchedRows {
     pub(crate) fn release(mut memory: Lease, step: u64) -> Self {
         let Run { plan, source, .. } = &*memory.run.clone();
-        let noise = plan.noise();
         let random = source.step(Purpose::TouchedNoise, step);
         let Memory { sum, workspace, release, .. } = &mut *memory;
-        let rows = workspace.rows();
-        sum.sorted_rows(rows);
-        for row in rows {
-            let start = release.sums.len();
-            release.push_row(sum, *row);
-            noise.add(&mut release.sums[start..], &mut random.shard(u64::from(*row)));
-        }
-        release.finish(noise.released_step());
-        Self { memory }
+        release.list_touched(sum, workspace.rows());
+        let exact = plan.noise().is_exact_in_doubles(sum.largest());
+        Self { memory, random, exact }
     }
 
-    /// Hands all rows to a table with debts, in ascending order.
+    /// Hands all rows to a table with debts.
     pub fn pay_into(&self, table: &mut impl Indebted) {
-        let shape = self.memory.sum.shape();
-        self.memory.release.visit(|first, gradient| {
-            if let Some((row, _)) = shape.place(first) {
-                table.take(row, first, gradient);
-            }
-        });
+        table.take(&Touched { rows: self });
     }
 }
 
 impl std::fmt::Debug for TouchedRows {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("TouchedRows(secret)")
+    }
+}
+
+/// The touched rows as an [`Indebted`] table sees them, in ascending order. Noise is drawn when a row is asked
+/// for, the same when it is asked for again; rows are independent, so they may be asked for on different threads.
+pub struct Touched<'a> {
+    rows: &'a TouchedRows,
+}
+
+impl Touched<'_> {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.rows.memory.release.runs.len()
+    }
+
+    /// The row at `place`, which is below the count.
+    pub fn row(&self, place: usize) -> u32 {
+        self.rows.memory.release.runs[place].1 as u32
+    }
+
+    /// Calls `visit` with the released gradient of the row at `place`, averaged, with its noise of this step: in
+    /// pieces, each with where in the row it starts.
+    pub fn gradient(&self, place: usize, visit: impl FnMut(usize, &[f32])) {
+        let TouchedRows { memory, random, exact } = self.rows;
+        let row = self.row(place);
+        let sums = memory.sum.row(row).unwrap_or(&[]);
+        noised_row(memory.run.plan.noise(), *exact, sums, random.shard(u64::from(row)), visit);
+    }
+}
+
+impl std::fmt::Debug for Touched<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Touched(secret)")
     }
 }
 
@@ -191,11 +236,19 @@ mod tests {
     }
 
     #[derive(Default)]
-    struct Kept(Vec<(u32, u64, Vec<f32>)>);
+    struct Kept(Vec<(u32, Vec<f32>)>);
 
     impl Indebted for Kept {
-        fn take(&mut self, row: u32, first: u64, gradient: &[f32]) {
-            self.0.push((row, first, gradient.to_vec()));
+        fn take(&mut self, touched: &Touched<'_>) {
+            assert_eq!(format!("{touched:?}"), "Touched(secret)");
+            for place in 0..touched.count() {
+                let mut values = Vec::new();
+                touched.gradient(place, |start, piece| {
+                    assert_eq!(start, values.len());
+                    values.extend_from_slice(piece);
+                });
+                self.0.push((touched.row(place), values));
+            }
         }
     }
 
@@ -216,25 +269,21 @@ mod tests {
     #[test]
     fn touched_rows_hold_their_average_and_noise_of_their_own() {
         let Kept(rows) = touched(&dense(1e-9), 3);
-        let names: Vec<(u32, u64, usize)> =
-            rows.iter().map(|(row, first, values)| (*row, *first, values.len())).collect();
-        let at = |row: u64| row * 64;
-        assert_eq!(
-            names,
-            [(7, at(7), 64), (900, at(900), 64), (901, at(901), 64), (1_019, at(1_000) + 19, 1)]
-        );
-        assert!((rows[0].2[0] - 0.125).abs() < 1e-6 && rows[0].2[1].abs() < 1e-6);
-        assert!((rows[1].2[0] - 0.0625).abs() < 1e-6);
+        let names: Vec<(u32, usize)> =
+            rows.iter().map(|(row, values)| (*row, values.len())).collect();
+        assert_eq!(names, [(7, 64), (900, 64), (901, 64), (1_019, 1)]);
+        assert!((rows[0].1[0] - 0.125).abs() < 1e-6 && rows[0].1[1].abs() < 1e-6);
+        assert!((rows[1].1[0] - 0.0625).abs() < 1e-6);
 
         let (one, other) = (touched(&dense(1.0), 3), touched(&dense(1.0), 4));
         assert_eq!(one.0, touched(&dense(1.0), 3).0, "the same step again");
         for (one, other) in one.0.iter().zip(&other.0) {
-            assert!(one.2.iter().zip(&other.2).all(|(one, other)| one != other));
+            assert!(one.1.iter().zip(&other.1).all(|(one, other)| one != other));
         }
         let owed = dense(1.0).owed_noise().expect("dense noise");
         let mut noise = [0.0; 64];
-        owed.settling(3).draw(7, 1.0, &mut noise);
-        assert!(noise.iter().zip(&one.0[0].2).all(|(owed, own)| owed != own), "not shared");
+        owed.settling(3).add(7, 1.0, &mut noise);
+        assert!(noise.iter().zip(&one.0[0].1).all(|(owed, own)| owed != own), "not shared");
     }
 
     #[test]
@@ -254,9 +303,9 @@ mod tests {
         let count = 64_000.0;
         for squared_rates in [1e-12, 0.0025, 3.7, 1e6] {
             let mut squares = 0.0;
-            let mut noise = [0.0_f32; 64];
             for row in 0..1_000 {
-                settling.draw(row, squared_rates, &mut noise);
+                let mut noise = [0.0_f32; 64];
+                settling.add(row, squared_rates, &mut noise);
                 squares += noise.iter().map(|it| f64::from(*it) * f64::from(*it)).sum::<f64>();
             }
             // multiplier x clip / expected batch.
@@ -269,8 +318,8 @@ mod tests {
         }
         let mut nothing = [1.0; 3];
         for squared_rates in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            settling.draw(0, squared_rates, &mut nothing);
-            assert_eq!(nothing, [0.0; 3]);
+            settling.add(0, squared_rates, &mut nothing);
+            assert_eq!(nothing, [1.0; 3]);
         }
     }
 }

@@ -42,6 +42,7 @@ impl RowIndex {
     }
 
     /// The place of `row`, and whether it is new.
+    #[inline]
     pub(crate) fn insert(&mut self, row: u32) -> (usize, bool) {
         let slot = self.slot(row);
         if self.slots[slot].1 != EMPTY {
@@ -75,12 +76,14 @@ impl RowIndex {
         self.rows.clear();
     }
 
+    #[inline]
     fn home(&self, row: u32) -> usize {
         let bits = self.slots.len().trailing_zeros();
         (row.wrapping_mul(SPREAD) >> (32 - bits)) as usize
     }
 
     /// The slot that holds `row`, or the free one where it belongs.
+    #[inline]
     fn slot(&self, row: u32) -> usize {
         let mask = self.slots.len() - 1;
         let mut slot = self.home(row);

@@ -316,6 +316,45 @@ mod tests {
         assert!(bench(&BenchSettings { vocabulary: 0, ..BenchSettings::default() }).is_err());
     }
 
+    /// Rows are brought up to date, gradients summed and noise drawn on several threads here.
+    #[test]
+    fn threads_do_not_show_in_large_batches() {
+        let sgd = OptimizerSettings::Sgd { learning_rate: 0.1 };
+        let adam = OptimizerSettings::adam(0.001);
+        for (method, optimizer) in
+            [(Method::Dpsgd, sgd), (Method::Sparse, adam), (Method::None, adam)]
+        {
+            let settings = BenchSettings {
+                method,
+                optimizer,
+                vocabulary: 30_000,
+                dimensions: 8,
+                batch: 400.0,
+                draws: 1_000,
+                ..BenchSettings::default()
+            };
+            let [one, three] = [1, 3].map(|threads| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                pool.install(|| {
+                    let mut steps = Steps::new(&settings).unwrap();
+                    assert!(
+                        steps.tables.read().asks(),
+                        "{method:?}: rows wait until they are read"
+                    );
+                    (0..40).for_each(|_| steps.make());
+                    steps.tables.into_parameters()
+                })
+            });
+            assert!(one == three, "{method:?}");
+        }
+    }
+
+    #[test]
+    fn samples_read_what_they_tell() {
+        let task = BenchTask::new(1_000, 3, &RandomSource::from_seed(1)).unwrap();
+        crate::task::reads::Poisoned::new(&task).check(0..50);
+    }
+
     /// Chi-squared of the first ranks against Zipf's law, at a false-alarm rate of 1e-6 (9 degrees of
     /// freedom); one rank more, as if counted from two, is seen.
     #[test]

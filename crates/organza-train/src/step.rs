@@ -56,11 +56,31 @@ fn bring_up_to_date<T: Task + ?Sized>(
         return;
     }
     let draws = source.step(Purpose::Negatives, step);
-    for unit in units {
-        if !task.reads(*unit, &mut draws.shard(*unit), &mut |row| weights.row(row)) {
-            return weights.all();
+    let threads = threads_for(units);
+    if threads == 1 {
+        for unit in units {
+            if !task.reads(*unit, &mut draws.shard(*unit), &mut |row| weights.row(row)) {
+                return weights.all();
+            }
         }
+        return;
     }
+    let read = |units: &[u64]| {
+        let mut rows = Vec::new();
+        let told =
+            |unit: &u64| task.reads(*unit, &mut draws.shard(*unit), &mut |row| rows.push(row));
+        units.iter().all(told).then_some(rows)
+    };
+    let parts = units.par_chunks(units.len().div_ceil(threads));
+    match parts.map(read).collect::<Option<Vec<Vec<u32>>>>() {
+        Some(rows) => weights.rows(rows.into_iter().flatten()),
+        None => weights.all(),
+    }
+}
+
+/// How many threads a batch is worth.
+fn threads_for(units: &[u64]) -> usize {
+    (units.len() / UNITS_OF_A_THREAD).clamp(1, rayon::current_num_threads())
 }
 
 /// The clipped sum of a batch's gradients, on as many threads as it is worth. Integer sums do not show how
@@ -78,8 +98,8 @@ pub(crate) fn batch_sum<T: Task + ?Sized>(
         task.gradient(parameters, unit, &mut draws.shard(unit), &mut rows);
     };
     // One part a thread: joining parts costs.
-    match (batch.units().len() / UNITS_OF_A_THREAD).min(rayon::current_num_threads()) {
-        0 | 1 => batch.sum(gradient),
+    match threads_for(batch.units()) {
+        1 => batch.sum(gradient),
         parts => {
             let parts = batch.split(parts);
             let sums: Vec<PartSum> = parts.into_par_iter().map(|part| part.sum(gradient)).collect();

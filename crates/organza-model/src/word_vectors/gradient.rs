@@ -222,7 +222,7 @@ impl<Sink: RowSink> Gradient<'_, Sink> {
         add_scaled(simd, upstream, coefficient, &self.loss.parameters[self.loss.model.row(row)]);
         add_scaled(simd, self.sink.row(row), coefficient, mean);
         if let Some((row, _)) = self.loss.model.bias_row(word) {
-            add_scaled(simd, self.sink.row(row), coefficient, &[1.0]);
+            self.sink.row(row).iter_mut().for_each(|bias| *bias += coefficient);
         }
     }
 }

@@ -8,6 +8,7 @@
 
 mod adam;
 mod owed;
+mod parts;
 mod powers;
 mod resting;
 mod series;
@@ -29,6 +30,8 @@ use resting::Resting;
 
 /// Blocks of a dense release that are worth a thread of their own.
 const BLOCKS_OF_A_THREAD: usize = 4;
+/// Rows that are brought up to date together, where all are.
+const ROWS_OF_A_BLOCK: usize = 1 << 16;
 
 /// The parameters of all tables, one table after another, and the state of their optimizer: a
 /// post-processing of what was released.
@@ -191,9 +194,18 @@ impl Reading<'_> {
     pub fn row(&mut self, row: u32) {
         let Tables { shape, steps, weights, kept } = &mut *self.tables;
         match kept {
+            Kept::Resting(resting) => resting.lend_one(shape, weights, *steps, row),
+            _ => self.rows(std::iter::once(row)),
+        }
+    }
+
+    /// Brings `rows` up to date, on all threads if they are many: the same bits in any order.
+    pub fn rows(&mut self, rows: impl Iterator<Item = u32>) {
+        let Tables { shape, steps, weights, kept } = &mut *self.tables;
+        match kept {
             Kept::Sgd { .. } | Kept::Adam(_) => {}
-            Kept::Resting(resting) => resting.lend(shape, weights, *steps, row),
-            Kept::Owed(owed) => owed.settle(shape, weights, *steps, row),
+            Kept::Resting(resting) => resting.lend(shape, weights, *steps, rows),
+            Kept::Owed(owed) => owed.settle(shape, weights, *steps, rows),
         }
     }
 
@@ -203,8 +215,10 @@ impl Reading<'_> {
     /// Only at scheduled steps, or because of what was released: never because of what the data was.
     pub fn all(&mut self) {
         if self.asks() {
-            for row in 0..self.tables.shape.rows() {
-                self.row(row as u32);
+            let rows = self.tables.shape.rows() as u32;
+            // In blocks, so that lists of rows stay short.
+            for first in (0..rows).step_by(ROWS_OF_A_BLOCK) {
+                self.rows(first..rows.min(first.saturating_add(ROWS_OF_A_BLOCK as u32)));
             }
         }
     }

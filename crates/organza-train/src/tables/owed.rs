@@ -1,6 +1,8 @@
 //! Tables that owe noise: dense DP-SGD with plain gradient descent, at the cost of the touched rows.
 
-use organza_mechanism::{Indebted, OwedNoise, Settling, Shape, TouchedRows};
+use super::parts::{FEW, each_part};
+use organza_mechanism::{Indebted, OwedNoise, Settling, Shape, Touched, TouchedRows};
+use std::ops::Range;
 
 /// Up to which step each row has its noise.
 ///
@@ -19,37 +21,67 @@ pub(crate) struct Owed {
     pub(crate) settled: Vec<u32>,
     /// Draws of the rows that are settled after so many steps.
     settling: Option<(u64, Settling)>,
-    buffer: Vec<f32>,
+    /// The debts that are settled together.
+    debts: Vec<Debt>,
+}
+
+/// A row and the number of steps whose noise it owes.
+#[derive(Clone, Copy, Debug)]
+struct Debt {
+    row: u32,
+    owes: u32,
+}
+
+/// Where the values of `row` stand: nowhere, beyond the last row.
+fn place(shape: &Shape, row: u32) -> Range<usize> {
+    shape.row(row).map_or(0..0, |(first, length)| first as usize..first as usize + length)
 }
 
 impl Owed {
     pub(crate) fn new(rate: f32, noise: OwedNoise, shape: &Shape) -> Self {
         let settled = vec![0; shape.rows() as usize];
-        let buffer = vec![0.0; shape.widest() as usize];
-        Self { rate, noise, settled, settling: None, buffer }
+        Self { rate, noise, settled, settling: None, debts: Vec::new() }
     }
 
     pub(crate) fn noise(&self) -> &OwedNoise {
         &self.noise
     }
 
-    /// Gives `row` all its noise of the first `steps` steps.
-    pub(crate) fn settle(&mut self, shape: &Shape, weights: &mut [f32], steps: u64, row: u32) {
-        let Some(settled) = self.settled.get_mut(row as usize) else { return };
-        let owes = steps - u64::from(*settled);
-        let Some((first, length)) = shape.row(row).filter(|_| owes > 0) else { return };
-        *settled = steps as u32;
-        let settling = match &mut self.settling {
-            Some((at, settling)) if *at == steps => &*settling,
-            stale => {
-                let (_, settling) = stale.insert((steps, self.noise.settling(steps)));
-                &*settling
+    /// Gives `rows` all their noise of the first `steps` steps: the same bits in any order and on any number of
+    /// threads, because each row has its own draw.
+    pub(crate) fn settle(
+        &mut self,
+        shape: &Shape,
+        weights: &mut [f32],
+        steps: u64,
+        rows: impl Iterator<Item = u32>,
+    ) {
+        let Self { rate, noise, settled, settling, debts } = self;
+        debts.clear();
+        for row in rows {
+            let Some(settled) = settled.get_mut(row as usize) else { continue };
+            let owes = steps as u32 - *settled;
+            if owes > 0 {
+                *settled = steps as u32;
+                debts.push(Debt { row, owes });
             }
+        }
+        if debts.is_empty() {
+            return;
+        }
+        if debts.len() > FEW {
+            debts.sort_unstable_by_key(|debt| debt.row);
+        }
+        let settling = match settling {
+            Some((at, settling)) if *at == steps => &*settling,
+            stale => &stale.insert((steps, noise.settling(steps))).1,
         };
-        let noise = &mut self.buffer[..length];
-        settling.draw(row, owes as f64 * f64::from(self.rate).powi(2), noise);
-        let weights = &mut weights[first as usize..first as usize + length];
-        weights.iter_mut().zip(noise).for_each(|(weight, noise)| *weight += *noise);
+        let squared_rate = f64::from(*rate).powi(2);
+        let place = |debt: usize| place(shape, debts[debt].row);
+        each_part(debts.len(), weights, &place, &|debt, weights| {
+            let Debt { row, owes } = debts[debt];
+            settling.add(row, f64::from(owes) * squared_rate, weights);
+        });
     }
 
     /// Moves the touched rows by the release of the step after `steps` steps; all others owe its noise.
@@ -73,11 +105,17 @@ struct Paying<'a> {
 }
 
 impl Indebted for Paying<'_> {
-    fn take(&mut self, row: u32, first: u64, gradient: &[f32]) {
-        self.owed.settle(self.shape, self.weights, self.steps, row);
-        let weights = &mut self.weights[first as usize..first as usize + gradient.len()];
-        let rate = self.owed.rate;
-        weights.iter_mut().zip(gradient).for_each(|(weight, slope)| *weight -= rate * slope);
-        self.owed.settled[row as usize] = self.steps as u32 + 1;
+    fn take(&mut self, touched: &Touched<'_>) {
+        let rows = (0..touched.count()).map(|place| touched.row(place));
+        self.owed.settle(self.shape, self.weights, self.steps, rows.clone());
+        let (rate, shape) = (self.owed.rate, self.shape);
+        let place = |number: usize| place(shape, touched.row(number));
+        each_part(touched.count(), self.weights, &place, &|number, weights| {
+            touched.gradient(number, |start, gradient| {
+                let weights = weights[start..].iter_mut();
+                weights.zip(gradient).for_each(|(weight, slope)| *weight -= rate * slope);
+            });
+        });
+        rows.for_each(|row| self.owed.settled[row as usize] = self.steps as u32 + 1);
     }
 }

@@ -21,6 +21,7 @@
 //! would be a release without a charge.)
 
 use super::adam::{AdamSettings, SMALLEST};
+use super::parts::{FEW, each_part};
 use super::powers::{power_of_two, running_power};
 use super::series::Series;
 use organza_mechanism::Shape;
@@ -52,8 +53,15 @@ pub(crate) struct Resting {
     /// The largest s in each row.
     newest: Vec<u32>,
     /// The rows that are being read, and their resting places.
-    lent: Vec<u32>,
+    lent: Vec<Lent>,
     saved: Vec<f32>,
+}
+
+/// A row that is being read, and where its resting place is saved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Lent {
+    row: u32,
+    saved: usize,
 }
 
 /// The numbers that are kept for each coordinate.
@@ -69,6 +77,11 @@ struct Place {
 impl Place {
     fn of(shape: &Shape, row: u32) -> Option<Self> {
         shape.row(row).map(|(first, length)| Self { first: first as usize, length })
+    }
+
+    /// The same for rows that are known to be there; none beyond the last.
+    fn at(shape: &Shape, row: u32) -> Self {
+        Self::of(shape, row).unwrap_or(Self { first: 0, length: 0 })
     }
 
     fn weights(self) -> std::ops::Range<usize> {
@@ -121,48 +134,95 @@ impl Resting {
         self.newest.iter().all(|newest| u64::from(*newest) <= steps)
     }
 
-    /// Moves `row` from its resting place to where it is at `time`, until it is given back.
-    pub(crate) fn lend(&mut self, shape: &Shape, weights: &mut [f32], time: u64, row: u32) {
-        let Some(newest) = self.newest.get_mut(row as usize) else { return };
+    /// Marks `row` as lent; false if it is already, or is at its resting place at `time`.
+    fn claim(&mut self, time: u64, row: u32) -> bool {
+        let Some(newest) = self.newest.get_mut(row as usize) else { return false };
         let age = time as u32 - (*newest & !LENT);
-        if *newest == 0 || *newest & LENT != 0 || u64::from(age) >= self.series.live() {
-            return;
+        let moves = *newest != 0 && *newest & LENT == 0 && u64::from(age) < self.series.live();
+        if moves {
+            *newest |= LENT;
         }
-        let Some(place) = Place::of(shape, row) else { return };
-        *newest |= LENT;
-        self.lent.push(row);
-        self.saved.extend_from_slice(&weights[place.weights()]);
-        self.bring(weights, time, place);
+        moves
+    }
+
+    /// As [`Resting::lend`], for one row of a few.
+    pub(crate) fn lend_one(&mut self, shape: &Shape, weights: &mut [f32], time: u64, row: u32) {
+        if self.claim(time, row) {
+            let place = Place::at(shape, row);
+            let weights = &mut weights[place.weights()];
+            self.lent.push(Lent { row, saved: self.saved.len() });
+            self.saved.extend_from_slice(weights);
+            self.bring(weights, time, place);
+        }
+    }
+
+    /// Moves `rows` from their resting places to where they are at `time`, until they are given back. The same
+    /// bits in any order and on any number of threads.
+    pub(crate) fn lend(
+        &mut self,
+        shape: &Shape,
+        weights: &mut [f32],
+        time: u64,
+        rows: impl Iterator<Item = u32>,
+    ) {
+        let begun = self.lent.len();
+        for row in rows {
+            if self.claim(time, row) {
+                self.lent.push(Lent { row, saved: 0 });
+            }
+        }
+        let lent = &mut self.lent[begun..];
+        if lent.len() > FEW {
+            lent.sort_unstable_by_key(|lent| lent.row);
+        }
+        let mut end = self.saved.len();
+        for lent in lent.iter_mut() {
+            lent.saved = end;
+            end += Place::at(shape, lent.row).length;
+        }
+        self.saved.resize(end, 0.0);
+        let lent = &self.lent[begun..];
+        let place = |number: usize| {
+            let Lent { row, saved } = lent[number];
+            saved..saved + Place::at(shape, row).length
+        };
+        each_part(lent.len(), &mut self.saved, &place, &|number, saved| {
+            saved.copy_from_slice(&weights[Place::at(shape, lent[number].row).weights()]);
+        });
+        let place = |number: usize| Place::at(shape, lent[number].row).weights();
+        each_part(lent.len(), weights, &place, &|number, weights| {
+            self.bring(weights, time, Place::at(shape, lent[number].row));
+        });
     }
 
     /// Puts all lent rows back to their resting places, bit for bit.
     pub(crate) fn give_back(&mut self, shape: &Shape, weights: &mut [f32]) {
-        let mut saved = &self.saved[..];
-        for row in self.lent.drain(..) {
-            self.newest[row as usize] &= !LENT;
-            if let Some(place) = Place::of(shape, row) {
-                let (one, others) = saved.split_at(place.length);
-                weights[place.weights()].copy_from_slice(one);
-                saved = others;
-            }
+        let Self { newest, lent, saved, .. } = self;
+        lent.iter().for_each(|lent| newest[lent.row as usize] &= !LENT);
+        if lent.len() > FEW {
+            lent.sort_unstable_by_key(|lent| lent.row);
         }
-        self.saved.clear();
+        let place = |number: usize| Place::at(shape, lent[number].row).weights();
+        each_part(lent.len(), weights, &place, &|number, weights| {
+            let start = lent[number].saved;
+            weights.copy_from_slice(&saved[start..start + weights.len()]);
+        });
+        lent.clear();
+        saved.clear();
     }
 
     /// Moves all coordinates to where they are at `time`, for good.
     pub(crate) fn finish(self, shape: &Shape, weights: &mut [f32], time: u64) {
-        for row in 0..self.newest.len() {
-            if let Some(place) = Place::of(shape, row as u32) {
-                self.bring(weights, time, place);
-            }
-        }
+        let place = |row: usize| Place::at(shape, row as u32).weights();
+        each_part(self.newest.len(), weights, &place, &|row, weights| {
+            self.bring(weights, time, Place::at(shape, row as u32));
+        });
     }
 
-    /// Adds to the resting places of a row how far they are away at `time`.
+    /// Adds to the resting places of a row, its `weights`, how far they are away at `time`.
     fn bring(&self, weights: &mut [f32], time: u64, place: Place) {
-        let weights = &mut weights[place.weights()];
         let marked = Arch::new().dispatch(Bring {
-            weights,
+            weights: &mut *weights,
             speeds: &self.state[place.part(SPEEDS, 0)..place.part(SPEEDS, place.length)],
             moved: &self.state[place.part(MOVED, 0)..place.part(MOVED, place.length)],
             time: time as u32,

@@ -76,7 +76,8 @@ impl Upkeep {
         let read = expected_batch * ROWS_OF_A_UNIT * shape.widest() as f64;
         let wide = coordinates > SMALL && steps <= MOST_STEPS;
         match optimizer {
-            OptimizerSettings::Adam { .. } if wide && PRICE * read < coordinates as f64 => {
+            // What is read gets a gradient, so it is moved as well.
+            OptimizerSettings::Adam { .. } if wide && PRICE * 2.0 * read < coordinates as f64 => {
                 Self::WhenRead
             }
             _ => Self::EveryStep,

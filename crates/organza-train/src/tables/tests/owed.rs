@@ -11,7 +11,7 @@ use crate::tables::{Tables, Upkeep};
 use organza_ledger::Neighbouring;
 use organza_mechanism::{
     Indebted, NoiseSettings, OwedNoise, Plan, PlanSettings, PoissonSampler, RandomSource,
-    SelectionSettings, Shape,
+    SelectionSettings, Shape, Touched,
 };
 
 const DIMENSIONS: usize = 20_000;
@@ -194,21 +194,24 @@ impl Broken {
             owes -= 1;
         }
         let name = if self.fault == Fault::SameDraw { 0 } else { self.steps };
-        let mut noise = vec![0.0; DIMENSIONS];
         let squared_rates = owes as f64 * f64::from(RATE).powi(2);
-        self.owed.settling(name).draw(row as u32, squared_rates, &mut noise);
         let weights = &mut self.weights[row * DIMENSIONS..(row + 1) * DIMENSIONS];
-        weights.iter_mut().zip(noise).for_each(|(weight, noise)| *weight += noise);
+        self.owed.settling(name).add(row as u32, squared_rates, weights);
         self.settled[row] = self.steps;
     }
 }
 
 impl Indebted for Broken {
-    fn take(&mut self, row: u32, first: u64, gradient: &[f32]) {
-        self.settle(row as usize);
-        let weights = &mut self.weights[first as usize..first as usize + gradient.len()];
-        weights.iter_mut().zip(gradient).for_each(|(weight, slope)| *weight -= RATE * slope);
-        self.settled[row as usize] = self.steps + 1;
+    fn take(&mut self, touched: &Touched<'_>) {
+        for place in 0..touched.count() {
+            let row = touched.row(place) as usize;
+            self.settle(row);
+            touched.gradient(place, |start, gradient| {
+                let weights = self.weights[row * DIMENSIONS + start..].iter_mut();
+                weights.zip(gradient).for_each(|(weight, slope)| *weight -= RATE * slope);
+            });
+            self.settled[row] = self.steps + 1;
+        }
     }
 }
 

@@ -1,0 +1,120 @@
+//! What a task says that it reads is all that it reads: every other row is poisoned with NaN.
+
+use super::{Rows, Task};
+use crate::words::WordTask;
+use organza_data::split::{Shares, by_unit};
+use organza_data::{
+    DeclaredPublic, Negatives, Objective, Samples, Synthetic, TokenisedText, Tokeniser,
+    VocabularySource,
+};
+use organza_ledger::Unit;
+use organza_mechanism::{Purpose, RandomSource, Shape};
+use organza_model::{Layout, WordVectors};
+use std::collections::{BTreeMap, BTreeSet};
+
+const WORDS: usize = 60;
+const NEGATIVES: u32 = 4;
+const SEED: u64 = 3;
+
+struct Gradient<'a> {
+    shape: &'a Shape,
+    rows: BTreeMap<u32, Vec<f32>>,
+}
+
+impl Rows for Gradient<'_> {
+    fn row(&mut self, row: u32) -> &mut [f32] {
+        let (_, length) = self.shape.row(row).expect("a row of the tables");
+        self.rows.entry(row).or_insert_with(|| vec![0.0; length])
+    }
+}
+
+/// The gradients of some units, with all rows in place and with all but those of `reads` poisoned.
+///
+/// Tables that are brought up to date when they are read rely on it for more than speed: a row with debts that is
+/// read before it is settled has less noise than the account says.
+pub(crate) struct Poisoned<'a> {
+    task: &'a dyn Task,
+    shape: Shape,
+    parameters: Vec<f32>,
+}
+
+impl<'a> Poisoned<'a> {
+    pub(crate) fn new(task: &'a dyn Task) -> Self {
+        let shape = Shape::tables(&task.tables()).expect("a good shape");
+        let parameters = (0..shape.coordinates()).map(|it| (it as f32).sin()).collect();
+        Self { task, shape, parameters }
+    }
+
+    fn gradient(&self, parameters: &[f32], unit: u64) -> BTreeMap<u32, Vec<f32>> {
+        let mut rows = Gradient { shape: &self.shape, rows: BTreeMap::new() };
+        let mut random = RandomSource::from_seed(SEED).substream(Purpose::Negatives, 7, unit);
+        self.task.gradient(parameters, unit, &mut random, &mut rows);
+        rows.rows
+    }
+
+    pub(crate) fn reads(&self, unit: u64) -> BTreeSet<u32> {
+        let mut random = RandomSource::from_seed(SEED).substream(Purpose::Negatives, 7, unit);
+        let mut rows = BTreeSet::new();
+        let told = self.task.reads(unit, &mut random, &mut |row| {
+            rows.insert(row);
+        });
+        assert!(told, "this task can tell");
+        rows
+    }
+
+    /// Whether the gradient of `unit` reads and writes nothing outside `rows`.
+    pub(crate) fn stays_within(&self, unit: u64, rows: &BTreeSet<u32>) -> bool {
+        let mut poisoned = vec![f32::NAN; self.parameters.len()];
+        for (first, length) in rows.iter().filter_map(|row| self.shape.row(*row)) {
+            let range = first as usize..first as usize + length;
+            poisoned[range.clone()].copy_from_slice(&self.parameters[range]);
+        }
+        let (plain, gradient) =
+            (self.gradient(&self.parameters, unit), self.gradient(&poisoned, unit));
+        assert!(plain.values().flatten().all(|value| value.is_finite()));
+        // A NaN equals nothing.
+        plain == gradient && gradient.keys().all(|row| rows.contains(row))
+    }
+
+    /// Each unit stays within what it tells, and is caught when any one of its rows is left out.
+    pub(crate) fn check(&self, units: impl Iterator<Item = u64>) {
+        for unit in units {
+            let rows = self.reads(unit);
+            assert!(self.stays_within(unit, &rows), "unit {unit} reads what it does not tell");
+            for left_out in &rows {
+                let mut short = rows.clone();
+                short.remove(left_out);
+                assert!(!self.stays_within(unit, &short), "row {left_out} of unit {unit}");
+            }
+        }
+    }
+}
+
+fn task(objective: Objective, layout: Layout, unit: Unit, per_unit: u64) -> WordTask {
+    let source = Synthetic::new(3, 60);
+    let lines = organza_data::Layout::Lines;
+    let text = TokenisedText::read(&source, &Tokeniser::default(), lines).expect("text");
+    let words = DeclaredPublic::most_frequent(WORDS).vocabulary(&text).expect("words").vocabulary;
+    let samples = Samples::new(text.into_corpus(&words), objective, 2).expect("samples");
+    let split = by_unit(&samples, unit, Shares { validation: 0.0, test: 0.0 }, 1).expect("a split");
+    let model = WordVectors::new(layout, WORDS as u64, 3).expect("a model");
+    let negatives = Negatives::uniform(WORDS).expect("negatives");
+    WordTask::new(samples, split, model, negatives, NEGATIVES, per_unit)
+}
+
+#[test]
+fn word_vectors_read_what_they_tell() {
+    for objective in [Objective::SkipGram, Objective::ContinuousBag] {
+        for layout in [Layout::Tied, Layout::TwoTables] {
+            // A sample a unit, some of a unit's samples, and all of them.
+            for (unit, per_unit) in [(Unit::Pair, 1), (Unit::Line, 3), (Unit::Line, 1_000)] {
+                let task = task(objective, layout, unit, per_unit);
+                let poisoned = Poisoned::new(&task);
+                assert!(task.units() >= 20);
+                poisoned.check(0..20);
+                let rows: usize = (0..20).map(|unit| poisoned.reads(unit).len()).sum();
+                assert!(rows > 20 * NEGATIVES as usize, "{objective:?} {layout:?} {unit:?}");
+            }
+        }
+    }
+}
