@@ -1,12 +1,18 @@
 //! Symmetric matrices of low rank, and the block of vectors that finds them.
 
-use super::eigen::symmetric_eigen;
 use super::tall::{Padded, sum_of_products};
 use rayon::prelude::*;
 
 /// Rows that one thread works on at a time, and those of them that are summed in single precision.
 const CHUNK: usize = 1 << 10;
 const FEW: usize = 1 << 6;
+
+/// The most rounds of orthonormalisation; after two there is nothing left to do but for odd blocks.
+const ROUNDS: usize = 4;
+/// The share of a column that must lie outside of the span of those before for one round to do.
+const FAR: f64 = 0.1;
+/// What is left of a column after rounding points nowhere.
+const NOTHING: f64 = 1e-12;
 
 /// A tall matrix: `rows` x `columns`, by rows.
 #[derive(Clone, Debug)]
@@ -138,27 +144,55 @@ impl Block {
     /// Makes the columns orthonormal without changing the space they span; a column that adds nothing
     /// to those before becomes zero.
     ///
-    /// With B^T B = E diag(g) E^T, the columns of B E diag(g)^(-1/2) are orthonormal. In single
-    /// precision the first round leaves an error that grows with the condition of B; the second removes
-    /// it.
+    /// With B^T B = R^T R (Cholesky), the columns of B R^-1 are orthonormal. In single precision a round
+    /// leaves an error that grows with the condition of B, so there is another one unless each column
+    /// was far from the span of those before.
     pub(super) fn orthonormalise(&mut self) {
-        for _ in 0..2 {
-            let size = self.columns;
+        for _ in 0..ROUNDS {
             let gram = self.product(self, |_| 1.0);
-            let (values, vectors) = symmetric_eigen(size, gram);
-            let most = values.iter().copied().fold(0.0, f64::max);
-            let mut small = vec![0.0; size * size];
-            for column in 0..size {
-                // What is left of a column after rounding points nowhere.
-                let scale =
-                    if values[column] > 1e-12 * most { values[column].powf(-0.5) } else { 0.0 };
-                for row in 0..size {
-                    small[row * size + column] = vectors[column * size + row] * scale;
-                }
+            let (inverse, least) = inverse_root(self.columns, &gram);
+            *self = self.times(&inverse, self.columns);
+            if least > FAR {
+                break;
             }
-            *self = self.times(&small, size);
         }
     }
+}
+
+/// R^-1 for a positive matrix R^T R, by rows, and the least share of a column's square that lies outside
+/// of the span of those before; columns of which nothing lies outside are zero, and do not count.
+fn inverse_root(size: usize, gram: &[f64]) -> (Vec<f64>, f64) {
+    let length = |column: usize| gram[column * size + column].sqrt();
+    let mut root = vec![0.0; size * size];
+    let mut least = f64::INFINITY;
+    for column in 0..size {
+        for row in 0..=column {
+            let terms = (0..row).map(|at| root[at * size + row] * root[at * size + column]);
+            let rest = gram[row * size + column] - terms.sum::<f64>();
+            if row < column {
+                let pivot = root[row * size + row];
+                root[row * size + column] = if pivot > 0.0 { rest / pivot } else { 0.0 };
+            } else if rest > NOTHING * length(column).powi(2) {
+                least = least.min(rest / length(column).powi(2));
+                root[row * size + row] = rest.sqrt();
+            }
+        }
+    }
+    let mut inverse = vec![0.0; size * size];
+    for column in 0..size {
+        if root[column * size + column] == 0.0 {
+            continue;
+        }
+        inverse[column * size + column] = 1.0 / root[column * size + column];
+        for row in (0..column).rev() {
+            let pivot = root[row * size + row];
+            let terms =
+                (row + 1..=column).map(|at| root[row * size + at] * inverse[at * size + column]);
+            let sum: f64 = terms.sum();
+            inverse[row * size + column] = if pivot > 0.0 { -sum / pivot } else { 0.0 };
+        }
+    }
+    (inverse, least)
 }
 
 /// The symmetric matrix B diag(v) B^T.

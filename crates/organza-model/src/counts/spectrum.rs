@@ -230,3 +230,114 @@ fn small_product(left: &[f64], right: &[f64], columns: usize) -> Vec<f64> {
     });
     result
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::cells::{Entry, Word};
+    use super::*;
+
+    const WORDS: usize = 30;
+
+    /// A symmetric table with entries in every third place, and minus their slopes.
+    fn cells() -> (Cells, Vec<f32>) {
+        let word = |place: usize| Word {
+            count: 10.0 + place as f64,
+            bias: 0.0,
+            negatives: 1.0,
+            whitening: 1.0 + 1.0 / (1.0 + place as f64),
+            background: 0.5 + 0.01 * place as f64,
+        };
+        let (mut entries, mut starts, mut descent) = (Vec::new(), vec![0], Vec::new());
+        for row in 0..WORDS {
+            for column in (0..WORDS).filter(|column| (row + column) % 3 == 0) {
+                entries.push(Entry { column: column as u32, count: 0.0, trust: 1.0 });
+                descent.push(((row * column) as f32 + 1.0).sin());
+            }
+            starts.push(entries.len());
+        }
+        let words = (0..WORDS).map(word).collect();
+        (Cells { words, entries, starts, total: 700.0, missing: Some(0.3) }, descent)
+    }
+
+    fn dense(matrix: &LowRank) -> Vec<f64> {
+        let entry = |place: usize| {
+            let (row, column) = (matrix.basis.row(place / WORDS), matrix.basis.row(place % WORDS));
+            let terms = row.iter().zip(column).zip(&matrix.values);
+            terms.map(|((row, column), value)| f64::from(*row) * f64::from(*column) * value).sum()
+        };
+        (0..WORDS * WORDS).map(entry).collect()
+    }
+
+    /// point - gradient / stiffness, entry by entry.
+    fn expected(cells: &Cells, descent: &[f32], point: &[f64], stiffness: f64) -> Vec<f64> {
+        let mut matrix = vec![0.0; WORDS * WORDS];
+        for row in 0..WORDS {
+            for place in cells.starts[row]..cells.starts[row + 1] {
+                let column = cells.entries[place].column as usize;
+                matrix[row * WORDS + column] += f64::from(descent[place]) / stiffness;
+            }
+            for column in 0..WORDS {
+                let (left, right) = (&cells.words[row], &cells.words[column]);
+                let weight = left.background * right.background * left.whitening * right.whitening;
+                let slope = weight * (left.count * right.count / cells.total + 0.3);
+                let own = point[row * WORDS + column];
+                let bent = cells.curvature(row) * cells.curvature(column) * own;
+                matrix[row * WORDS + column] += own - (slope + bent) / stiffness;
+            }
+        }
+        matrix
+    }
+
+    #[test]
+    fn steps_agree_with_dense_matrices() {
+        let (cells, descent) = cells();
+        let stiffness = 4.0;
+        let mut spectrum = Spectrum::new(&cells, WORDS);
+        let mut current = Part::zero();
+        let mut former = Part::zero();
+        let shares = [1.4, -0.4];
+        // From zero, and then from what was found.
+        for _ in 0..3 {
+            let (one, other) = (dense(&current.matrix), dense(&former.matrix));
+            let point: Vec<f64> =
+                one.iter().zip(&other).map(|(one, other)| 1.4 * one - 0.4 * other).collect();
+            let matrix = expected(&cells, &descent, &point, stiffness);
+            let mut parts = [(shares[0], &mut current), (shares[1], &mut former)];
+            let next = spectrum.step(&descent, &mut parts, stiffness, 1, 0.0, WORDS);
+            let found = dense(&next.matrix);
+            for (found, matrix) in found.iter().zip(&matrix) {
+                assert!((found - matrix).abs() < 1e-4, "{found} {matrix}");
+            }
+            let inner = spectrum.inner(&current, &next);
+            let (mut plain, mut bent) = (0.0, 0.0);
+            for (place, (one, found)) in one.iter().zip(&found).enumerate() {
+                let curvature = cells.curvature(place / WORDS) * cells.curvature(place % WORDS);
+                plain += one * found;
+                bent += curvature * one * found;
+            }
+            assert!((inner.plain - plain).abs() < 1e-4 * (1.0 + plain.abs()), "{inner:?} {plain}");
+            assert!((inner.bent - bent).abs() < 1e-4 * (1.0 + bent.abs()), "{inner:?} {bent}");
+            former = std::mem::replace(&mut current, next);
+        }
+    }
+
+    /// A narrow block finds the leading eigenvalues, in every width that it takes on the way.
+    #[test]
+    fn few_vectors_find_the_leading_eigenvalues() {
+        let (cells, descent) = cells();
+        let matrix = expected(&cells, &descent, &[0.0; WORDS * WORDS], 1.0);
+        let mut values = symmetric_eigen(WORDS, matrix).0;
+        values.sort_by(|left, right| right.abs().total_cmp(&left.abs()));
+        let mut spectrum = Spectrum::new(&cells, 12);
+        let (mut one, mut other) = (Part::zero(), Part::zero());
+        for rank in [1, 3, 8, 8] {
+            let mut parts = [(1.0, &mut one), (0.0, &mut other)];
+            let next = spectrum.step(&descent, &mut parts, 1.0, 40, 0.0, rank);
+            for (found, value) in next.matrix.values.iter().zip(&values) {
+                assert!((found - value).abs() < 1e-3 * values[0].abs(), "{found} {value}");
+            }
+            spectrum.fit_width(rank, [&mut one, &mut other]);
+            assert!(spectrum.block.columns >= rank + SPARE_VECTORS.min(4));
+        }
+    }
+}
