@@ -41,7 +41,12 @@ impl Settings {
         }
         let sizes = Synthetic::WORDS..=Synthetic::MOST_WORDS;
         let expected = "from 300 to 10000000";
-        optional("--synthetic-words", data.synthetic_words, |words| sizes.contains(words), expected)?;
+        optional(
+            "--synthetic-words",
+            data.synthetic_words,
+            |words| sizes.contains(words),
+            expected,
+        )?;
         optional("--synthetic-lines", data.synthetic_lines, |lines| *lines >= 1, AT_LEAST_ONE)?;
         optional("--vocabulary-size", data.vocabulary_size, |size| *size >= 2, "at least 2")?;
         optional("--minimum-count", data.minimum_count, |count| *count >= 1, AT_LEAST_ONE)?;

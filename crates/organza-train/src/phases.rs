@@ -171,9 +171,8 @@ pub(crate) fn pair_counts(
     let clip = settings.counts.pair_clip;
     let plan = |bar| PairCounts::new(shared(settings, words, noise, clip, bar, weights.clone()));
     // What noise does to one cell does not depend on the number of words.
-    let small = |bar| {
-        PairCounts::new(shared(settings, 2, noise, clip, bar, PairWeights::default()))
-    };
+    let small =
+        |bar| PairCounts::new(shared(settings, 2, noise, clip, bar, PairWeights::default()));
     let deviation = small(None)?.histogram_plan().deviation();
     let bar = match settings.counts.bar {
         Some(deviations) => deviations * deviation,

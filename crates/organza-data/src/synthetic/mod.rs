@@ -255,7 +255,10 @@ mod tests {
                 names.extend(name.map(|name| (name, topic)));
             }
             assert_eq!(names.len(), shape.topics);
-            assert_eq!(names.iter().map(|(name, _)| name).collect::<HashSet<_>>().len(), shape.topics);
+            assert_eq!(
+                names.iter().map(|(name, _)| name).collect::<HashSet<_>>().len(),
+                shape.topics
+            );
         }
         assert_eq!(Synthetic::new(1, 9).with_words(Synthetic::WORDS), Synthetic::new(1, 9));
         assert_eq!(Synthetic::new(1, 9).with_words(2), Synthetic::new(1, 9));
@@ -264,7 +267,10 @@ mod tests {
     /// Every run on the built-in corpus rests on its first line, which therefore stays as it is.
     #[test]
     fn the_first_line_never_changes() {
-        assert_eq!(lines(Synthetic::new(20_210_301, 1)), ["ticket people ticket luggage new flight ticket year ticket"]);
+        assert_eq!(
+            lines(Synthetic::new(20_210_301, 1)),
+            ["ticket people ticket luggage new flight ticket year ticket"]
+        );
     }
 
     /// Frequencies follow Zipf's law: over the ranks, log frequency falls by about 1 for each 1 of

@@ -236,7 +236,8 @@ impl Cells {
         let slopes = self.slopes();
         let terms = slopes.iter().map(|(vector, factor)| {
             let product = vector.product(&matrix.basis, |_| 1.0);
-            let squares = product.iter().zip(&matrix.values).map(|(entry, value)| value * entry * entry);
+            let squares =
+                product.iter().zip(&matrix.values).map(|(entry, value)| value * entry * entry);
             factor * squares.sum::<f64>()
         });
         terms.sum()

@@ -13,7 +13,7 @@ const SETTLED: f64 = 2e-3;
 /// It has also settled when this many passes in a row each gained less than this share of what all have
 /// gained: where more directions rise above the noise than there are dimensions, the last of them go on
 /// changing places for ever, to no effect.
-const GAINED: f64 = 1e-4;
+const GAINED: f64 = 2e-4;
 const PASSES_WITHOUT_GAIN: usize = 3;
 
 /// The solution, in whitened coordinates.
@@ -70,9 +70,6 @@ pub(super) fn solve(cells: &Cells, penalty: f64, rank: usize, most_passes: usize
         let size = found.own.plain.max(0.0).sqrt();
         // At zero, entries are all that there is.
         progress.note(if pass == 1 { loss } else { progress.objective }, objective);
-        if std::env::var("LOG").is_ok() {
-            eprintln!("{pass} rank {} L {stiffness:.3e} d/s {:.5} obj {objective:.6e} gain {:.2e} mom {momentum:.3}", next.matrix.values.len(), distance/size, (progress.last)/(progress.all));
-        }
         if distance <= SETTLED * size || progress.idle >= PASSES_WITHOUT_GAIN {
             return Solution { matrix: next.matrix, passes: pass, settled: true };
         }
@@ -152,16 +149,15 @@ impl Products {
 struct Progress {
     objective: f64,
     all: f64,
-    last: f64,
     /// Passes in a row that gained nearly nothing.
     idle: usize,
 }
 
 impl Progress {
     fn note(&mut self, before: f64, objective: f64) {
-        self.last = before - objective;
-        self.all += self.last;
+        let gain = before - objective;
+        self.all += gain;
         self.objective = objective;
-        self.idle = if self.last.abs() <= GAINED * self.all { self.idle + 1 } else { 0 };
+        self.idle = if gain.abs() <= GAINED * self.all { self.idle + 1 } else { 0 };
     }
 }

@@ -122,7 +122,8 @@ fn a_wide_table_teaches_known_neighbours() {
     let mut right = 0;
     for word in 0..frequent {
         let others = (0..frequent).filter(|other| *other != word);
-        let nearest = others.max_by(|one, other| cosine(word, *one).total_cmp(&cosine(word, *other)));
+        let nearest =
+            others.max_by(|one, other| cosine(word, *one).total_cmp(&cosine(word, *other)));
         right += usize::from(nearest.expect("there are others") % TOPICS == word % TOPICS);
     }
     assert!(right * 10 > frequent * 9, "{right} of {frequent}");
