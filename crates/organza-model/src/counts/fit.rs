@@ -6,8 +6,9 @@ use super::spectrum::{Inner, Part, Spectrum};
 
 /// How often the first block is multiplied with the first gradient before it is used.
 const FIRST_PRODUCTS: usize = 6;
-/// By what a step is shortened that would overshoot.
+/// By what a step is shortened that would overshoot, at least and at most.
 const SHORTEN: f64 = 1.5;
+const MOST_SHORTEN: f64 = 10.0;
 /// A solution has settled when a pass moves it by less than this share of its size.
 const SETTLED: f64 = 2e-3;
 /// It has also settled when this many passes in a row each gained less than this share of what all have
@@ -48,7 +49,7 @@ pub(super) fn solve(cells: &Cells, penalty: f64, rank: usize, most_passes: usize
     let mut progress = Progress::default();
     for pass in 1..=most_passes {
         let loss = cells.descent(&at_point, &mut descent);
-        let repeats = if pass == 1 { FIRST_PRODUCTS } else { 1 };
+        let mut repeats = if pass == 1 { FIRST_PRODUCTS } else { 1 };
         let (next, found, objective) = loop {
             let mut point = [(1.0 + momentum, &mut current), (-momentum, &mut former)];
             let next = spectrum.step(&descent, &mut point, stiffness, repeats, penalty, rank);
@@ -64,7 +65,9 @@ pub(super) fn solve(cells: &Cells, penalty: f64, rank: usize, most_passes: usize
                 let background = cells.background_at(&next.matrix) + found.own.bent / 2.0;
                 break (next, found, value + background + penalty * size);
             }
-            stiffness *= SHORTEN;
+            // The bend along this very step says how stiff the loss is at least.
+            stiffness *= (bend / bound).clamp(SHORTEN, MOST_SHORTEN);
+            repeats = 1;
         };
         let distance = found.square([1.0, -1.0, 0.0]).plain.max(0.0).sqrt();
         let size = found.own.plain.max(0.0).sqrt();
