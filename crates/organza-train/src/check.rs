@@ -4,6 +4,7 @@ use crate::optimizer::OptimizerSettings;
 use crate::settings::{
     CanarySettings, Method, SETTINGS_VERSION, Settings, SplitSettings, VocabularyOrigin,
 };
+use organza_data::Synthetic;
 use organza_ledger::{Neighbouring, Unit};
 use thiserror::Error;
 
@@ -38,6 +39,15 @@ impl Settings {
             let shares = format!("{validation} and {test}");
             require("data.split", shares, fits, "two shares of 0 or more, together below 1")?;
         }
+        let sizes = Synthetic::WORDS..=Synthetic::MOST_WORDS;
+        let expected = "from 300 to 10000000";
+        optional(
+            "--synthetic-words",
+            data.synthetic_words,
+            |words| sizes.contains(words),
+            expected,
+        )?;
+        optional("--synthetic-lines", data.synthetic_lines, |lines| *lines >= 1, AT_LEAST_ONE)?;
         optional("--vocabulary-size", data.vocabulary_size, |size| *size >= 2, "at least 2")?;
         optional("--minimum-count", data.minimum_count, |count| *count >= 1, AT_LEAST_ONE)?;
         at_least_one("--dimensions", model.dimensions as u64)?;

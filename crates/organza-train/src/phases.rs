@@ -19,9 +19,13 @@ const VOCABULARY_DELTA: f64 = 0.1;
 /// of thousands of units.
 const SIZE_SHARE: f64 = 0.02;
 
-/// Without a bar of its own, a wide table has one that about so many empty cells for each word reach by
-/// their noise: at sqrt(2 ln (V / so many)) deviations.
-const FALSE_CELLS: f64 = 40.0;
+/// Without a bar of its own, a wide table has the lowest one that at most so many empty cells for each
+/// word reach by their noise, in expectation: what is released follows the number of words and what
+/// occurs, whatever the law of the noise and however many cells there are.
+const FALSE_CELLS: f64 = 3.0;
+/// No noise reaches so many deviations in any table, and so many halvings of that are exact enough.
+const MOST_DEVIATIONS: f64 = 64.0;
+const HALVINGS: u32 = 30;
 
 /// The least noise at which `before` and what `event` makes of it cost at most `share` of epsilon; or
 /// the noise that was asked for.
@@ -210,15 +214,30 @@ pub(crate) fn pair_counts(
     words: u32,
     noise: CountNoise,
 ) -> Result<PairCounts, SessionError> {
-    let plan = |words, bar| PairCounts::new(shared(settings, words, noise, clips.pairs, bar));
-    let deviations = match settings.counts.bar {
-        Some(deviations) => deviations,
-        None if words <= DENSE_WORDS => return Ok(plan(words, None)?),
-        None => (2.0 * (f64::from(words) / FALSE_CELLS).ln()).sqrt(),
+    let over = |words, bar| PairCounts::new(shared(settings, words, noise, clips.pairs, bar));
+    let plan = |bar| over(words, bar);
+    // What noise does to one cell does not depend on the number of words.
+    let small = |bar| over(2, bar);
+    let deviation = small(None)?.histogram_plan().deviation();
+    let bar = match settings.counts.bar {
+        Some(deviations) => deviations * deviation,
+        None if words <= DENSE_WORDS => return Ok(plan(None)?),
+        None => {
+            // A word has half as many cells of its own as there are words.
+            let most = FALSE_CELLS / (f64::from(words) / 2.0);
+            let (mut low, mut high) = (0.0, MOST_DEVIATIONS * deviation);
+            for _ in 0..HALVINGS {
+                let middle = (low + high) / 2.0;
+                if small(Some(middle))?.histogram_plan().chance_above(0.0) > most {
+                    low = middle;
+                } else {
+                    high = middle;
+                }
+            }
+            high
+        }
     };
-    // The deviation does not depend on the number of words.
-    let deviation = plan(2, None)?.histogram_plan().deviation();
-    Ok(plan(words, Some(deviations * deviation))?)
+    Ok(plan(Some(bar))?)
 }
 
 fn shared(
@@ -237,5 +256,43 @@ fn shared(
         clip: (unit != Unit::Pair).then_some(clip),
         bar,
         weights: PairWeights::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLIPS: Clips = Clips { words: 20.0, pairs: 20.0 };
+
+    /// A wide table has as many false cells as it may, for either law of noise: one step lower there
+    /// would be too many.
+    #[test]
+    fn few_empty_cells_reach_the_bar_of_a_wide_table() {
+        let laplace = CountNoise::DiscreteLaplace { epsilon: 2.55 };
+        let gaussian = CountNoise::RoundedGaussian { multiplier: 1.5 };
+        for (unit, noise, step) in [(Unit::Pair, laplace, 1.0), (Unit::Line, gaussian, 0.01)] {
+            let mut settings = Settings::standard();
+            settings.privacy.unit = unit;
+            for words in [10_000, 100_000] {
+                let false_cells = |words: u32, asked: Option<f64>| {
+                    let mut settings = settings.clone();
+                    settings.counts.bar = asked;
+                    let plan = pair_counts(&settings, CLIPS, words, noise);
+                    let plan = plan.expect("good settings");
+                    let plan = plan.histogram_plan();
+                    let bar = plan.bar().expect("wide tables have one") / plan.deviation();
+                    (plan.chance_above(0.0) * f64::from(words) / 2.0, bar)
+                };
+                let (few, bar) = false_cells(words, None);
+                assert!(few <= FALSE_CELLS, "{few}");
+                let lower = pair_counts(&settings, CLIPS, 2, noise);
+                let deviation = lower.expect("good settings").histogram_plan().deviation();
+                let (more, _) = false_cells(words, Some(bar - step / deviation));
+                assert!(more > FALSE_CELLS, "{more}");
+            }
+            let dense = pair_counts(&settings, CLIPS, DENSE_WORDS, noise);
+            assert_eq!(dense.expect("good settings").histogram_plan().bar(), None);
+        }
     }
 }

@@ -66,7 +66,11 @@ pub fn read_text(settings: &Settings) -> Result<TokenisedText, PrepareError> {
     let data = &settings.data;
     let source: Box<dyn TextSource> = match &data.path {
         Some(path) => open(path)?,
-        None => Box::new(Synthetic::new(PUBLIC_SEED, DEFAULT_LINES)),
+        None => {
+            let lines = data.synthetic_lines.unwrap_or(DEFAULT_LINES);
+            let words = data.synthetic_words.unwrap_or(Synthetic::WORDS);
+            Box::new(Synthetic::new(PUBLIC_SEED, lines).with_words(words))
+        }
     };
     let tokeniser = Tokeniser {
         words: if data.ascii { Words::Ascii } else { Words::Unicode },

@@ -55,6 +55,12 @@ pub struct CanarySettings {
 pub struct DataSettings {
     /// A file, a folder, a Brown package, or `-`; without it the built-in corpus.
     pub path: Option<PathBuf>,
+    /// How many distinct words the built-in corpus can have, if not the usual number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub synthetic_words: Option<usize>,
+    /// How many lines the built-in corpus has, if not the usual number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub synthetic_lines: Option<u64>,
     /// Tokens are runs of a to z instead of Unicode words.
     pub ascii: bool,
     /// Tokens keep their capitals.
@@ -307,6 +313,8 @@ impl Settings {
             version: SETTINGS_VERSION,
             data: DataSettings {
                 path: None,
+                synthetic_words: None,
+                synthetic_lines: None,
                 ascii: false,
                 keep_case: false,
                 drop_stop_words: false,

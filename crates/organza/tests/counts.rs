@@ -83,13 +83,13 @@ fn a_private_vocabulary_and_all_counts_are_charged_within_one_budget() {
     let place = place.path();
     done(place, "train --data text.txt --method counts --epsilon 2 --out run");
     let run = place.join("run");
-    assert_eq!(purposes(&run), ["vocabulary", "word counts", "pair counts"]);
+    assert_eq!(purposes(&run), ["vocabulary", "unit sizes", "word counts", "pair counts"]);
     assert!((1.9..=2.0).contains(&epsilon(&run)), "{}", epsilon(&run));
     let certificate = json(&run.join("certificate.json"));
-    assert_eq!(certificate["events"].as_array().unwrap().len(), 3);
+    assert_eq!(certificate["events"].as_array().unwrap().len(), 4);
     assert_eq!(
         certificate["conditions"][0],
-        "noise of vocabulary, word counts, pair counts exact: the law that is charged"
+        "noise of vocabulary, unit sizes, word counts, pair counts exact: the law that is charged"
     );
     assert!(!certificate["conditions"].to_string().contains("idealised"));
     assert_eq!(fs::read_to_string(run.join("vocabulary.txt")).unwrap().lines().count(), 10);

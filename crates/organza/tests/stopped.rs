@@ -177,7 +177,7 @@ fn where_there_is_no_room_nothing_is_left_half_written_and_the_run_goes_on_later
     assert_eq!(organza_in(place, &format!("{train} --out whole")).code, Some(0));
     // No file may grow beyond some kilobytes, which only settings and ledger can do with.
     let script = format!(
-        "trap '' XFSZ; ulimit -f 4; exec {} {train} --out run",
+        "trap '' XFSZ; ulimit -f 8; exec {} {train} --out run",
         env!("CARGO_BIN_EXE_organza")
     );
     let output = Command::new("sh").args(["-c", &script]).current_dir(place).output().unwrap();

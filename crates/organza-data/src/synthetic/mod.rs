@@ -1,5 +1,6 @@
 //! A built-in corpus whose true neighbours are known: the first run needs no data at all.
 
+mod names;
 mod words;
 
 use crate::alias::AliasTable;
@@ -27,37 +28,72 @@ const TOPIC_EXPONENT: f64 = 0.5;
 /// Within a topic the word of rank r comes with weight 1 / r, independently of the other words of the
 /// line, so two words are true neighbours exactly if they are of one topic: 16 topics of 16 words
 /// each, beside 44 common words, 300 in all. Every line is a function of the seed and its number.
+///
+/// A corpus [`with_words`](Self::with_words) is of the same kind and wider: of V words about 44 in 300
+/// are common, and the others make 16 sqrt(V / 300) topics of as many words each, so that topics grow in
+/// number and in size. Words that have no name of their own are called by their topic and two numbers
+/// in letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Synthetic {
     seed: u64,
     lines: u64,
+    shape: Shape,
 }
 
 impl Synthetic {
-    /// The number of distinct words that can occur.
+    /// The number of distinct words that can occur, unless asked otherwise.
     pub const WORDS: usize = TOPICS.len() * TOPICS[0].1.len() + COMMON.len();
+
+    /// The widest that a corpus can be.
+    pub const MOST_WORDS: usize = 10_000_000;
 
     /// `lines` lines from a seed.
     pub fn new(seed: u64, lines: u64) -> Self {
-        Self { seed, lines }
+        Self { seed, lines, shape: Shape::new(Self::WORDS) }
+    }
+
+    /// The same with `words` distinct words that can occur: from [`WORDS`](Self::WORDS) to
+    /// [`MOST_WORDS`](Self::MOST_WORDS); a number beyond that is taken for the nearest one.
+    pub fn with_words(mut self, words: usize) -> Self {
+        self.shape = Shape::new(words.clamp(Self::WORDS, Self::MOST_WORDS));
+        self
     }
 
     /// The topic of a word; none for words that go with all topics, and unknown ones.
-    pub fn topic(word: &str) -> Option<&'static str> {
-        TOPICS.iter().find(|(_, words)| words.contains(&word)).map(|(name, _)| *name)
+    pub fn topic(word: &str) -> Option<&str> {
+        names::topic(word)
     }
 
-    /// The names of all topics, the most frequent first.
+    /// The names of the topics of the corpus of 300 words, the most frequent first.
     pub fn topics() -> impl Iterator<Item = &'static str> {
         TOPICS.iter().map(|(name, _)| *name)
     }
 
-    /// The true neighbours of a word: the other words of its topic, the most frequent first. None for
-    /// words that go with all topics, and unknown ones.
+    /// The true neighbours of a word in the corpus of 300 words: the other words of its topic, the most
+    /// frequent first. None for words that go with all topics, and unknown ones.
     pub fn neighbours(word: &str) -> Vec<&'static str> {
         let topic = TOPICS.iter().find(|(_, words)| words.contains(&word));
         let others = topic.into_iter().flat_map(|(_, words)| words);
         others.copied().filter(|other| *other != word).collect()
+    }
+}
+
+/// How many words are common, how many topics there are, and how many words each has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shape {
+    topics: usize,
+    topic_words: usize,
+    common: usize,
+}
+
+impl Shape {
+    fn new(words: usize) -> Self {
+        let wider = words as f64 / Synthetic::WORDS as f64;
+        let topics = TOPICS.len() * wider.sqrt().round() as usize;
+        let common = COMMON.len() * words / Synthetic::WORDS;
+        let topic_words = (words - common) / topics;
+        // What does not divide evenly is common.
+        Self { topics, topic_words, common: words - topics * topic_words }
     }
 }
 
@@ -69,27 +105,27 @@ struct Law {
 }
 
 impl Law {
-    fn new() -> Self {
+    fn new(shape: Shape) -> Self {
         Self {
-            topics: zipf(TOPICS.len(), TOPIC_EXPONENT),
-            topic_words: zipf(TOPICS[0].1.len(), 1.0),
-            common: zipf(COMMON.len(), 1.0),
+            topics: zipf(shape.topics, TOPIC_EXPONENT),
+            topic_words: zipf(shape.topic_words, 1.0),
+            common: zipf(shape.common, 1.0),
         }
     }
 
     fn write_line(&self, line: &mut String, random: &mut PrivateRandom) {
         line.clear();
-        let (_, words) = &TOPICS[self.topics.draw(random) as usize];
+        let topic = self.topics.draw(random) as usize;
         let length = SHORTEST_LINE + below(LONGEST_LINE - SHORTEST_LINE + 1, random);
         for place in 0..length {
             if place > 0 {
                 line.push(' ');
             }
-            line.push_str(if coin(TOPIC_SHARE, random) {
-                words[self.topic_words.draw(random) as usize]
+            if coin(TOPIC_SHARE, random) {
+                names::push_of_topic(line, topic, self.topic_words.draw(random) as usize);
             } else {
-                COMMON[self.common.draw(random) as usize]
-            });
+                names::push_common(line, self.common.draw(random) as usize);
+            }
         }
     }
 }
@@ -107,7 +143,7 @@ impl TextSource for Synthetic {
             return Err(DataError::NoText(name.into()));
         }
         let source = RandomSource::from_seed(self.seed);
-        let law = Law::new();
+        let law = Law::new(self.shape);
         let mut place = Place { file: name.into(), line: 0 };
         let mut text = String::new();
         for line in 0..self.lines {
@@ -178,6 +214,63 @@ mod tests {
         assert_eq!(Synthetic::topic("good"), None);
         assert!(Synthetic::neighbours("good").is_empty());
         assert_eq!(Synthetic::topics().count(), 16);
+    }
+
+    /// Wider corpora have the number of words that was asked for, each with a name of its own that no
+    /// tokeniser changes; the words of the small corpus are among them.
+    #[test]
+    fn wider_corpora_have_the_words_asked_for() {
+        let place = Place { file: "x".into(), line: 1 };
+        for size in [300, 301, 1_000, 10_000, 100_000] {
+            let shape = Synthetic::new(1, 1).with_words(size).shape;
+            let mut all = Vec::new();
+            for (topic, rank) in (0..shape.topics)
+                .flat_map(|topic| (0..shape.topic_words).map(move |rank| (topic, rank)))
+            {
+                let mut word = String::new();
+                names::push_of_topic(&mut word, topic, rank);
+                all.push((word, Some(topic)));
+            }
+            for rank in 0..shape.common {
+                let mut word = String::new();
+                names::push_common(&mut word, rank);
+                all.push((word, None));
+            }
+            assert_eq!(all.len(), size);
+            assert_eq!(all.iter().map(|(word, _)| word).collect::<HashSet<_>>().len(), size);
+            let mut found = 0;
+            for mut tokeniser in [Tokeniser::default(), Tokeniser::PAPER] {
+                tokeniser.stop_words = StopWords::English;
+                for (word, _) in &all {
+                    let line = Line { text: word, name: "x", place: &place, tokenised: true };
+                    tokeniser.each_token(line, |token| found += usize::from(token == word));
+                }
+            }
+            assert_eq!(found, 2 * size);
+            // Words are of one topic exactly if they were made so.
+            let mut names = HashSet::new();
+            for (word, topic) in &all {
+                let name = Synthetic::topic(word);
+                assert_eq!(name.is_some(), topic.is_some(), "{word}");
+                names.extend(name.map(|name| (name, topic)));
+            }
+            assert_eq!(names.len(), shape.topics);
+            assert_eq!(
+                names.iter().map(|(name, _)| name).collect::<HashSet<_>>().len(),
+                shape.topics
+            );
+        }
+        assert_eq!(Synthetic::new(1, 9).with_words(Synthetic::WORDS), Synthetic::new(1, 9));
+        assert_eq!(Synthetic::new(1, 9).with_words(2), Synthetic::new(1, 9));
+    }
+
+    /// Every run on the built-in corpus rests on its first line, which therefore stays as it is.
+    #[test]
+    fn the_first_line_never_changes() {
+        assert_eq!(
+            lines(Synthetic::new(20_210_301, 1)),
+            ["ticket people ticket luggage new flight ticket year ticket"]
+        );
     }
 
     /// Frequencies follow Zipf's law: over the ranks, log frequency falls by about 1 for each 1 of

@@ -140,22 +140,25 @@ impl Cells {
         })
     }
 
-    /// How far the entries' loss bends between two points: their loss at `to`, minus what the tangent
-    /// at `from` says, where it is `loss` and falls by `descent`.
-    pub(super) fn bend(&self, from: &[f32], to: &[f32], descent: &[f32], loss: f64) -> f64 {
+    /// The entries' loss at `to`, and how far it bends on the way there: that loss, minus what the
+    /// tangent at `from` says, where it is `loss` and falls by `descent`.
+    pub(super) fn bend(&self, from: &[f32], to: &[f32], descent: &[f32], loss: f64) -> (f64, f64) {
         let rows = (0..self.words.len()).into_par_iter().map(|row| {
             let places = self.places(row);
-            let mut sum = 0.0;
+            let (mut sum, mut tangents) = (0.0, 0.0);
             for (place, entry) in places.clone().zip(self.row(row)) {
                 let (from, to) = (f64::from(from[place]), f64::from(to[place]));
                 let column = entry.column as usize;
                 let whitening = self.words[row].whitening * self.words[column].whitening;
-                let tangent = -f64::from(descent[place]) * (to - from) / whitening;
-                sum += self.beyond_background(row, entry, to).value - tangent;
+                tangents -= f64::from(descent[place]) * (to - from) / whitening;
+                sum += self.beyond_background(row, entry, to).value;
             }
-            sum
+            (sum, tangents)
         });
-        rows.collect::<Vec<f64>>().iter().sum::<f64>() - loss
+        let rows: Vec<(f64, f64)> = rows.collect();
+        let value: f64 = rows.iter().map(|(value, _)| value).sum();
+        let bend: f64 = rows.iter().map(|(value, tangents)| value - tangents).sum();
+        (value, bend - loss)
     }
 
     fn beyond_background(&self, row: usize, entry: &Entry, z: f64) -> Term {
@@ -187,33 +190,57 @@ impl Cells {
         sums.iter().sum()
     }
 
-    /// Adds `scale` times (minus the gradient at `point`, whose entries' part is `descent`) times a
-    /// block.
+    /// Adds `scale` times minus the gradient times a block: that of the entries, which is `descent`, and
+    /// the slope of the background at zero. Its curvature is left to the caller.
     pub(super) fn apply_descent(
         &self,
         descent: &[f32],
-        point: &LowRank,
         block: &Block,
         scale: f64,
         result: &mut Block,
     ) {
         let columns = block.columns;
+        let slopes: Vec<(Block, Vec<f32>)> = self
+            .slopes()
+            .into_iter()
+            .map(|(vector, factor)| {
+                let product = vector.product(block, |_| 1.0);
+                let product = product.iter().map(|value| (-scale * factor * value) as f32);
+                let product = product.collect();
+                (vector, product)
+            })
+            .collect();
         result.values.par_chunks_mut(columns).enumerate().for_each(|(row, result)| {
             for (entry, descent) in self.row(row).iter().zip(&descent[self.places(row)]) {
                 let factor = (f64::from(*descent) * scale) as f32;
                 add_scaled(result, factor, block.row(entry.column as usize));
             }
+            for (vector, product) in &slopes {
+                add_scaled(result, vector.values[row], product);
+            }
         });
-        let Some(missing) = self.missing else { return };
-        // Two matrices of rank one, and the curvature times the point.
+    }
+
+    /// The slope of the background at zero, two matrices of rank one: vectors and their factors.
+    fn slopes(&self) -> Vec<(Block, f64)> {
+        let Some(missing) = self.missing else { return Vec::new() };
         let weight = |row: usize| self.words[row].background * self.words[row].whitening;
-        for (vector, factor) in [
+        vec![
             (self.vector(|row| weight(row) * self.words[row].count), 1.0 / self.total),
             (self.vector(weight), missing),
-        ] {
-            LowRank { basis: vector, values: vec![-factor] }.apply(block, |_| 1.0, scale, result);
-        }
-        point.apply(block, |row| self.curvature(row) as f32, -scale, result);
+        ]
+    }
+
+    /// What the background's slope at zero says of its loss at a matrix.
+    pub(super) fn background_at(&self, matrix: &LowRank) -> f64 {
+        let slopes = self.slopes();
+        let terms = slopes.iter().map(|(vector, factor)| {
+            let product = vector.product(&matrix.basis, |_| 1.0);
+            let squares =
+                product.iter().zip(&matrix.values).map(|(entry, value)| value * entry * entry);
+            factor * squares.sum::<f64>()
+        });
+        terms.sum()
     }
 
     /// A first guess at how stiff the loss is: the largest curvature of a whitened entry at z = 0.

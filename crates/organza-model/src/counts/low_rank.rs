@@ -1,8 +1,18 @@
 //! Symmetric matrices of low rank, and the block of vectors that finds them.
 
-use super::eigen::symmetric_eigen;
-use crate::kernels::add_scaled;
+use super::tall::{Padded, sum_of_products};
 use rayon::prelude::*;
+
+/// Rows that one thread works on at a time, and those of them that are summed in single precision.
+const CHUNK: usize = 1 << 10;
+const FEW: usize = 1 << 6;
+
+/// The most rounds of orthonormalisation; after two there is nothing left to do but for odd blocks.
+const ROUNDS: usize = 4;
+/// The share of a column that must lie outside of the span of those before for one round to do.
+const FAR: f64 = 0.1;
+/// What is left of a column after rounding points nowhere.
+const NOTHING: f64 = 1e-12;
 
 /// A tall matrix: `rows` x `columns`, by rows.
 #[derive(Clone, Debug)]
@@ -34,12 +44,11 @@ impl Block {
         &self.values[row * self.columns..(row + 1) * self.columns]
     }
 
-    /// The sum over rows i of weight(i) left_i right_i^T: columns x columns, in double precision.
+    /// The sum over rows i of weight(i) left_i right_i^T: columns x columns.
     ///
-    /// Rows are summed in chunks of a fixed size, and chunks in their order: the bits do not depend on
-    /// the number of threads.
+    /// A few rows at a time are summed in single precision, and these sums in double precision, in chunks
+    /// of a fixed size and then in the order of chunks: the bits do not depend on the number of threads.
     pub(super) fn product(&self, other: &Self, weight: impl Fn(usize) -> f64 + Sync) -> Vec<f64> {
-        const CHUNK: usize = 1 << 10;
         let size = self.columns * other.columns;
         if size == 0 {
             return Vec::new();
@@ -51,13 +60,16 @@ impl Block {
             .enumerate()
             .map(|(chunk, (left, right))| {
                 let mut part = vec![0.0; size];
-                let rows = left.chunks(self.columns).zip(right.chunks(other.columns));
-                for (row, (left, right)) in rows.enumerate() {
-                    let weight = weight(chunk * CHUNK + row);
-                    for (sums, left) in part.chunks_mut(other.columns).zip(left) {
-                        let left = weight * f64::from(*left);
-                        for (sum, right) in sums.iter_mut().zip(right) {
-                            *sum += left * f64::from(*right);
+                let (mut one, mut two, mut sum) = <(Padded, Padded, Padded)>::default();
+                let few = left.chunks(FEW * self.columns).zip(right.chunks(FEW * other.columns));
+                for (place, (left, right)) in few.enumerate() {
+                    let first = chunk * CHUNK + place * FEW;
+                    one.copy(left, self.columns, |row| weight(first + row) as f32);
+                    two.copy(right, other.columns, |_| 1.0);
+                    sum_of_products(&one, &two, &mut sum);
+                    for (part, sum) in part.chunks_mut(other.columns).zip(sum.rows()) {
+                        for (part, sum) in part.iter_mut().zip(sum) {
+                            *part += f64::from(*sum);
                         }
                     }
                 }
@@ -73,49 +85,114 @@ impl Block {
         total
     }
 
+    /// Hands each row of this block times a small matrix, given by rows, to `take`, with the number of
+    /// the row and the row of `result` to change.
+    pub(super) fn each_product(
+        &self,
+        small: &[f64],
+        columns: usize,
+        result: &mut Self,
+        take: impl Fn(usize, &[f32], &mut [f32]) + Sync,
+    ) {
+        if columns == 0 || self.columns == 0 || result.columns == 0 {
+            return;
+        }
+        let small: Vec<f32> = small.iter().map(|value| *value as f32).collect();
+        let mut padded = Padded::default();
+        padded.copy(&small, columns, |_| 1.0);
+        let width = result.columns;
+        result
+            .values
+            .par_chunks_mut(FEW * width)
+            .zip(self.values.par_chunks(FEW * self.columns))
+            .enumerate()
+            .for_each_init(<(Padded, Padded)>::default, |(turned, product), (chunk, rows)| {
+                let (result, rows) = rows;
+                turned.transpose(rows, self.columns);
+                sum_of_products(turned, &padded, product);
+                let rows = result.chunks_mut(width).zip(product.rows());
+                for (place, (result, product)) in rows.enumerate() {
+                    take(chunk * FEW + place, &product[..columns], result);
+                }
+            });
+    }
+
     /// This block times a small matrix, given by rows.
     pub(super) fn times(&self, small: &[f64], columns: usize) -> Self {
         let rows = self.values.len() / self.columns.max(1);
         let mut result = Self::zero(rows, columns);
-        let small: Vec<f32> = small.iter().map(|value| *value as f32).collect();
-        if columns > 0 && self.columns > 0 {
-            result
-                .values
-                .par_chunks_mut(columns)
-                .zip(self.values.par_chunks(self.columns))
-                .for_each(|(result, row)| {
-                    for (value, small) in row.iter().zip(small.chunks(columns)) {
-                        add_scaled(result, *value, small);
-                    }
-                });
-        }
+        self.each_product(small, columns, &mut result, |_, product, row| {
+            row.copy_from_slice(product);
+        });
         result
+    }
+
+    /// The first columns.
+    pub(super) fn first(&self, columns: usize) -> Self {
+        let rows = self.values.chunks(self.columns.max(1));
+        let values = rows.flat_map(|row| &row[..columns]).copied().collect();
+        Self { columns, values }
+    }
+
+    /// The columns of this block and then those of another.
+    pub(super) fn beside(&self, other: &Self) -> Self {
+        let rows = self.values.chunks(self.columns).zip(other.values.chunks(other.columns));
+        let values = rows.flat_map(|(left, right)| left.iter().chain(right)).copied().collect();
+        Self { columns: self.columns + other.columns, values }
     }
 
     /// Makes the columns orthonormal without changing the space they span; a column that adds nothing
     /// to those before becomes zero.
     ///
-    /// With B^T B = E diag(g) E^T, the columns of B E diag(g)^(-1/2) are orthonormal. In single
-    /// precision the first round leaves an error that grows with the condition of B; the second removes
-    /// it.
+    /// With B^T B = R^T R (Cholesky), the columns of B R^-1 are orthonormal. In single precision a round
+    /// leaves an error that grows with the condition of B, so there is another one unless each column
+    /// was far from the span of those before.
     pub(super) fn orthonormalise(&mut self) {
-        for _ in 0..2 {
-            let size = self.columns;
+        for _ in 0..ROUNDS {
             let gram = self.product(self, |_| 1.0);
-            let (values, vectors) = symmetric_eigen(size, gram);
-            let most = values.iter().copied().fold(0.0, f64::max);
-            let mut small = vec![0.0; size * size];
-            for column in 0..size {
-                // What is left of a column after rounding points nowhere.
-                let scale =
-                    if values[column] > 1e-12 * most { values[column].powf(-0.5) } else { 0.0 };
-                for row in 0..size {
-                    small[row * size + column] = vectors[column * size + row] * scale;
-                }
+            let (inverse, least) = inverse_root(self.columns, &gram);
+            *self = self.times(&inverse, self.columns);
+            if least > FAR {
+                break;
             }
-            *self = self.times(&small, size);
         }
     }
+}
+
+/// R^-1 for a positive matrix R^T R, by rows, and the least share of a column's square that lies outside
+/// of the span of those before; columns of which nothing lies outside are zero, and do not count.
+fn inverse_root(size: usize, gram: &[f64]) -> (Vec<f64>, f64) {
+    let length = |column: usize| gram[column * size + column].sqrt();
+    let mut root = vec![0.0; size * size];
+    let mut least = f64::INFINITY;
+    for column in 0..size {
+        for row in 0..=column {
+            let terms = (0..row).map(|at| root[at * size + row] * root[at * size + column]);
+            let rest = gram[row * size + column] - terms.sum::<f64>();
+            if row < column {
+                let pivot = root[row * size + row];
+                root[row * size + column] = if pivot > 0.0 { rest / pivot } else { 0.0 };
+            } else if rest > NOTHING * length(column).powi(2) {
+                least = least.min(rest / length(column).powi(2));
+                root[row * size + row] = rest.sqrt();
+            }
+        }
+    }
+    let mut inverse = vec![0.0; size * size];
+    for column in 0..size {
+        if root[column * size + column] == 0.0 {
+            continue;
+        }
+        inverse[column * size + column] = 1.0 / root[column * size + column];
+        for row in (0..column).rev() {
+            let pivot = root[row * size + row];
+            let terms =
+                (row + 1..=column).map(|at| root[row * size + at] * inverse[at * size + column]);
+            let sum: f64 = terms.sum();
+            inverse[row * size + column] = if pivot > 0.0 { -sum / pivot } else { 0.0 };
+        }
+    }
+    (inverse, least)
 }
 
 /// The symmetric matrix B diag(v) B^T.
@@ -136,81 +213,11 @@ impl LowRank {
         let entries = self.basis.row(row).iter().zip(&self.values);
         scaled.extend(entries.map(|(entry, value)| (f64::from(*entry) * value) as f32));
     }
-
-    /// The sum over entries of weight(i) weight(j) A_ij C_ij, for A = B diag(v) B^T and C likewise:
-    /// sum over r, s of v_r u_s (b_r^T diag(weight) c_s)^2.
-    pub(super) fn inner(&self, other: &Self, weight: impl Fn(usize) -> f64 + Sync) -> f64 {
-        let product = self.basis.product(&other.basis, weight);
-        let rows = product.chunks(other.basis.columns.max(1)).zip(&self.values);
-        rows.map(|(row, left)| {
-            row.iter()
-                .zip(&other.values)
-                .map(|(entry, right)| left * right * entry * entry)
-                .sum::<f64>()
-        })
-        .sum()
-    }
-
-    /// `own` times this plus `share` times another, as one matrix of low rank.
-    pub(super) fn combined(&self, own: f64, other: &Self, share: f64) -> Self {
-        let (left, right) = (self.basis.columns, other.basis.columns);
-        let columns = left + right;
-        let rows =
-            (self.basis.values.len() / left.max(1)).max(other.basis.values.len() / right.max(1));
-        let mut basis = Block::zero(rows, columns);
-        if columns > 0 {
-            basis.values.par_chunks_mut(columns).enumerate().for_each(|(row, target)| {
-                target[..left].copy_from_slice(self.basis.row(row));
-                target[left..].copy_from_slice(other.basis.row(row));
-            });
-        }
-        let values = self.values.iter().map(|value| own * value);
-        let values = values.chain(other.values.iter().map(|value| share * value)).collect();
-        Self { basis, values }
-    }
-
-    /// Adds this matrix times a block, each row scaled before and after by weight(row).
-    pub(super) fn apply(
-        &self,
-        block: &Block,
-        weight: impl Fn(usize) -> f32 + Sync,
-        scale: f64,
-        result: &mut Block,
-    ) {
-        if self.values.is_empty() {
-            return;
-        }
-        let mut small = self.basis.product(block, |row| f64::from(weight(row)));
-        for (row, value) in small.chunks_mut(block.columns).zip(&self.values) {
-            row.iter_mut().for_each(|entry| *entry *= value * scale);
-        }
-        let product = self.basis.times(&small, block.columns);
-        let columns = block.columns;
-        result
-            .values
-            .par_chunks_mut(columns)
-            .zip(product.values.par_chunks(columns))
-            .enumerate()
-            .for_each(|(row, (result, product))| add_scaled(result, weight(row), product));
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn dense(matrix: &LowRank, rows: usize) -> Vec<f64> {
-        let entry = |place: usize| {
-            let (row, column) = (matrix.basis.row(place / rows), matrix.basis.row(place % rows));
-            let terms = row.iter().zip(column).zip(&matrix.values);
-            terms.map(|((row, column), value)| f64::from(*row) * f64::from(*column) * value).sum()
-        };
-        (0..rows * rows).map(entry).collect()
-    }
-
-    fn some(rows: usize, values: Vec<f64>) -> LowRank {
-        LowRank { basis: Block::without_pattern(rows, values.len()), values }
-    }
 
     #[test]
     fn blocks_become_orthonormal() {
@@ -229,34 +236,29 @@ mod tests {
     }
 
     #[test]
-    fn products_and_sums_agree_with_dense_matrices() {
-        let rows = 17;
-        let (one, other) = (some(rows, vec![3.0, -1.0]), some(rows, vec![0.5, 2.0, 1.0]));
-        let weight = |row: usize| 1.0 + row as f64 / 10.0;
-        let (left, right) = (dense(&one, rows), dense(&other, rows));
-        let mut sum = 0.0;
-        for (place, (left, right)) in left.iter().zip(&right).enumerate() {
-            sum += weight(place / rows) * weight(place % rows) * left * right;
+    fn products_agree_with_plain_sums() {
+        // More than one chunk, and a last one that is not full.
+        let rows = CHUNK + FEW + 3;
+        let (one, other) = (Block::without_pattern(rows, 5), Block::without_pattern(rows, 18));
+        let weight = |row: usize| 1.0 + row as f64 / 1000.0;
+        let product = one.product(&other, weight);
+        for (place, found) in product.iter().enumerate() {
+            let terms = (0..rows).map(|row| {
+                let (left, right) = (one.row(row)[place / 18], other.row(row)[place % 18]);
+                weight(row) * f64::from(left) * f64::from(right)
+            });
+            assert!((found - terms.sum::<f64>()).abs() < 1e-3, "{place}");
         }
-        assert!((one.inner(&other, weight) - sum).abs() < 1e-6 * sum.abs());
-
-        let between = dense(&one.combined(1.25, &other, -0.25), rows);
-        for ((left, right), between) in left.iter().zip(&right).zip(&between) {
-            assert!((1.25 * left - 0.25 * right - between).abs() < 1e-6);
-        }
-
-        let block = Block::without_pattern(rows, 3);
-        let mut result = Block::zero(rows, 3);
-        one.apply(&block, |row| weight(row) as f32, 2.0, &mut result);
+        let small: Vec<f64> = (0..5 * 3).map(|place| f64::from(place) - 4.0).collect();
+        let turned = one.times(&small, 3);
         for row in 0..rows {
             for column in 0..3 {
-                let mut sum = 0.0;
-                for place in 0..rows {
-                    let entry = f64::from(block.values[place * 3 + column]);
-                    sum += 2.0 * weight(row) * left[row * rows + place] * weight(place) * entry;
-                }
-                assert!((f64::from(result.values[row * 3 + column]) - sum).abs() < 1e-4);
+                let terms = one.row(row).iter().enumerate();
+                let sum: f64 = terms.map(|(at, v)| f64::from(*v) * small[at * 3 + column]).sum();
+                assert!((f64::from(turned.row(row)[column]) - sum).abs() < 1e-5);
             }
         }
+        let both = one.beside(&other);
+        assert_eq!((both.first(5).values, both.row(7)[5]), (one.values.clone(), other.row(7)[0]));
     }
 }

@@ -36,15 +36,17 @@
 //!
 //! # Cost
 //! Up to [`DENSE_WORDS`] words every cell is an entry of its own. Beyond that only released cells are;
-//! all others together make the *background*, quadratic in z and separable by words, and cost follows
-//! (released cells + words x rank) x dimensions.
+//! all others together make the *background*, quadratic in z and separable by words, and a pass costs
+//! (released cells + words x rank) x rank, in memory for released cells and a few tables of vectors.
 
 mod cells;
 mod eigen;
 mod fit;
 mod low_rank;
 mod noise;
+mod spectrum;
 mod table;
+mod tall;
 
 pub use noise::CountNoise;
 
@@ -208,3 +210,5 @@ fn parameters(
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod wide_tests;

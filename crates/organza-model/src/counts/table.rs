@@ -131,15 +131,18 @@ impl Table {
             let slope = (1.0 / (1.0 + left.bias.exp()) + 1.0 / (1.0 + right.bias.exp())) / 2.0;
             trust * slope * slope
         };
+        let variances: Vec<Vec<f64>> = groups
+            .par_iter()
+            .map(|(left, _)| {
+                groups.iter().map(|(right, size)| variance(left, right) * size).collect()
+            })
+            .collect();
         let mut vector = vec![1.0; groups.len()];
         let mut largest = 0.0;
         for _ in 0..PRODUCTS {
-            let product: Vec<f64> = groups
+            let product: Vec<f64> = variances
                 .iter()
-                .map(|(left, _)| {
-                    let terms = groups.iter().zip(&vector);
-                    terms.map(|((right, size), value)| variance(left, right) * size * value).sum()
-                })
+                .map(|row| row.iter().zip(&vector).map(|(entry, value)| entry * value).sum())
                 .collect();
             largest = product.iter().copied().fold(0.0, f64::max);
             vector = product.iter().map(|value| value / largest).collect();

@@ -9,7 +9,7 @@ const NEGATIVES: u32 = 8;
 const WEIGHTS: [f64; WORDS] = [1.0; WORDS];
 
 /// SplitMix64: fixed seeds, no secrets.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
     fn unit(&mut self) -> f64 {
@@ -19,7 +19,7 @@ impl Random {
         ((mixed >> 11) as f64 + 0.5) / 9_007_199_254_740_992.0
     }
 
-    fn poisson(&mut self, mean: f64) -> f64 {
+    pub(super) fn poisson(&mut self, mean: f64) -> f64 {
         let (mut count, mut product) = (-1.0, 1.0);
         while product > (-mean).exp() {
             product *= self.unit();
@@ -28,7 +28,7 @@ impl Random {
         count
     }
 
-    fn discrete_laplace(&mut self, rate: f64) -> f64 {
+    pub(super) fn discrete_laplace(&mut self, rate: f64) -> f64 {
         let mut geometric = || (self.unit().ln() / -rate).floor();
         geometric() - geometric()
     }

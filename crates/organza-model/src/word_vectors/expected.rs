@@ -8,6 +8,9 @@ use rayon::prelude::*;
 /// Distinct inputs that go through the output table together, so that its rows are read from memory
 /// once for all of them.
 const INPUTS_AT_ONCE: usize = 16;
+/// Up to so many words the sum over negatives is exact for every input; beyond that each input has about
+/// so many of them.
+const WORDS_AT_MOST: usize = 4096;
 
 /// Held-out text: input words, the word seen beside them, and how often that was so.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,11 +34,18 @@ pub struct Held<'a> {
 /// The sum over the vocabulary depends on the input alone and is computed once for each distinct
 /// input, so the cost is (distinct inputs) x (words) x (dimensions) however many samples there are:
 /// cheap for skip-gram, dear for CBOW, where nearly every context is distinct.
+///
+/// With more than 4,096 words an input meets only every s-th block of words, s so that about 4,096 are
+/// left, and their sum is scaled up to the whole law. Sixteen inputs at a time start at another block, by
+/// a fixed rule: over many inputs every word has its turn, and the estimate is close to the exact mean
+/// at a cost that no longer grows with the vocabulary.
 #[derive(Clone, Debug)]
 pub struct ExpectedLoss<'a> {
     model: &'a WordVectors,
     /// k q_v, padded with zeros to whole blocks.
     negatives: Vec<[f64; LANES]>,
+    /// Their sum, k.
+    total: f64,
 }
 
 impl<'a> ExpectedLoss<'a> {
@@ -54,7 +64,7 @@ impl<'a> ExpectedLoss<'a> {
         for (place, weight) in blocks.as_flattened_mut().iter_mut().zip(weights) {
             *place = weight * scale;
         }
-        Ok(Self { model, negatives: blocks })
+        Ok(Self { model, negatives: blocks, total: f64::from(negatives) })
     }
 
     /// The weighted mean of the expected losses.
@@ -81,7 +91,10 @@ impl<'a> ExpectedLoss<'a> {
         // Each sum has its own place, so they are added in the same order on any number of threads.
         let sums: Vec<[f64; INPUTS_AT_ONCE]> = groups
             .par_chunks(INPUTS_AT_ONCE)
-            .map(|groups| Arch::new().dispatch(Groups { expected: self, parameters, groups }))
+            .enumerate()
+            .map(|(turn, groups)| {
+                Arch::new().dispatch(Groups { expected: self, parameters, groups, turn })
+            })
             .collect();
         Ok(sums.as_flattened().iter().sum::<f64>() / weight)
     }
@@ -92,6 +105,8 @@ struct Groups<'a> {
     expected: &'a ExpectedLoss<'a>,
     parameters: &'a [f32],
     groups: &'a [&'a [&'a Held<'a>]],
+    /// The number of this group of inputs, which says where it starts in a wide vocabulary.
+    turn: usize,
 }
 
 impl Groups<'_> {
@@ -143,10 +158,18 @@ impl WithSimd for Groups<'_> {
             inputs.extend_from_slice(&mean);
         }
         let mut negatives = [0.0; INPUTS_AT_ONCE];
-        for (block, weights) in self.expected.negatives.iter().enumerate() {
+        let all = &self.expected.negatives;
+        let every = all.len().div_ceil(WORDS_AT_MOST / LANES).max(1);
+        let mut met = 0.0;
+        for (block, weights) in all.iter().enumerate().skip(self.turn % every).step_by(every) {
+            met += weights.iter().sum::<f64>();
             for (sum, input) in negatives.iter_mut().zip(inputs.chunks_exact(dimensions)) {
                 *sum += self.block(simd, input, (block * LANES) as u32, weights);
             }
+        }
+        if every > 1 && met > 0.0 {
+            let scale = self.expected.total / met;
+            negatives.iter_mut().for_each(|sum| *sum *= scale);
         }
         let mut sums = [0.0; INPUTS_AT_ONCE];
         for (place, (group, input)) in

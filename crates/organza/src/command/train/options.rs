@@ -71,6 +71,12 @@ struct Start {
     /// without it the built-in corpus, which is synthetic
     #[arg(long, value_name = "PATH")]
     data: Option<PathBuf>,
+    /// How many distinct words the built-in corpus can have, to see what width costs [default: 300]
+    #[arg(long, value_name = "NUMBER", conflicts_with = "data")]
+    synthetic_words: Option<usize>,
+    /// How many lines the built-in corpus has [default: 20000]
+    #[arg(long, value_name = "NUMBER", conflicts_with = "data")]
+    synthetic_lines: Option<u64>,
     /// Settings by name: the paper's section 5, or Brown with whole texts held out
     #[arg(long, value_enum, requires = "data", conflicts_with = "settings")]
     preset: Option<Preset>,
@@ -402,6 +408,12 @@ impl Start {
         };
         if let Some(path) = &self.data {
             settings.data.path = Some(path.clone());
+            (settings.data.synthetic_words, settings.data.synthetic_lines) = (None, None);
+        }
+        if self.synthetic_words.is_some() || self.synthetic_lines.is_some() {
+            settings.data.path = None;
+            set_some(&mut settings.data.synthetic_words, &self.synthetic_words);
+            set_some(&mut settings.data.synthetic_lines, &self.synthetic_lines);
         }
         Ok(settings)
     }
