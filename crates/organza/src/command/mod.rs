@@ -12,10 +12,12 @@ mod erm;
 mod event;
 mod nearest;
 mod predict;
-mod report;
+pub(crate) mod report;
+mod reproduce;
 mod resume;
 mod similarity;
 mod train;
+mod tune;
 
 use crate::output::Output;
 use clap::Subcommand;
@@ -26,6 +28,7 @@ pub(crate) enum Command {
     Train(Box<train::Train>),
     Resume(resume::Resume),
     Report(report::Report),
+    Reproduce(reproduce::Reproduce),
     Nearest(nearest::Nearest),
     Analogy(analogy::Analogy),
     Similarity(similarity::Similarity),
@@ -36,6 +39,7 @@ pub(crate) enum Command {
     Account(account::Account),
     Calibrate(calibrate::Calibrate),
     Compare(Box<compare::Compare>),
+    Tune(Box<tune::Tune>),
     Event(event::Event),
     Bench(bench::Bench),
     Completions(completions::Completions),
@@ -48,6 +52,7 @@ impl Command {
             Self::Train(command) => command.run(output),
             Self::Resume(command) => command.run(output),
             Self::Report(command) => command.run(output),
+            Self::Reproduce(command) => command.run(output),
             Self::Nearest(command) => command.run(output),
             Self::Analogy(command) => command.run(output),
             Self::Similarity(command) => command.run(output),
@@ -58,6 +63,7 @@ impl Command {
             Self::Account(command) => command.run(output),
             Self::Calibrate(command) => command.run(output),
             Self::Compare(command) => command.run(output),
+            Self::Tune(command) => command.run(output),
             Self::Event(command) => command.run(output),
             Self::Bench(command) => command.run(output),
             Self::Completions(command) => command.run(output),
