@@ -111,8 +111,7 @@ impl Tune {
             certificates.push(price::certificate(&folder)?);
         }
         let price = Price::of(&certificates, self.data_public);
-        let is_free = self.data_public || self.rank_by == Score::ChiSquared;
-        let ranking = Ranking::new(self.rank_by, trials, price, is_free);
+        let ranking = Ranking::new(self.rank_by, trials, price);
         ranking.write(&self.out)?;
         output.result(&ranking)?;
         Ok(())

@@ -54,14 +54,14 @@ pub(super) struct Ranking {
 }
 
 impl Ranking {
-    /// `is_free`: the scores come from models and synthetic phrases, or from public data.
-    pub(super) fn new(by: Score, mut trials: Vec<Trial>, price: Price, is_free: bool) -> Self {
+    /// # Privacy
+    /// A score is computed from a model and from what is synthetic or declared public, so it is private
+    /// if the models are.
+    pub(super) fn new(by: Score, mut trials: Vec<Trial>, price: Price) -> Self {
         // What is no number comes last.
         trials.sort_by(|one, other| one.score.total_cmp(&other.score));
-        let is_promised = matches!(price, Price::Composed { .. });
-        let score_is_private = is_free || by == Score::ValidationLoss;
         let mut not_private = vec!["test_loss", "seconds"];
-        if !score_is_private || (!is_promised && price != Price::Free) {
+        if price == Price::NoGuarantee {
             not_private.insert(0, "score");
         }
         Self { by, price, trials, not_private }
