@@ -141,7 +141,9 @@ fn canaries_rank_settings_without_validation_data() {
     let canaries = "--rank-by chi-squared --canaries 50 --canary-repeats 2 --try clip=0.1,1";
     let run = organza_in(place.path(), &format!("{SMALL} {canaries}"));
     assert_eq!(run.code, Some(0), "{}", run.stderr);
-    for said in ["tuning costs epsilon", "chi-squared distance", "--clip=0.1", "organza train --settings"] {
+    for said in
+        ["tuning costs epsilon", "chi-squared distance", "--clip=0.1", "organza train --settings"]
+    {
         assert!(run.stdout.contains(said), "{said}: {}", run.stdout);
     }
     let seeded = SMALL.replace("tuned", "seeded") + " --seed 1 --data-public --try clip=0.1";
@@ -159,7 +161,8 @@ fn help_of_reproduce_and_tune() {
         assert!(reproduce.stdout.contains(said), "{said}");
     }
     let tune = organza_in(Path::new("/"), "tune --help");
-    for said in ["--rank-by", "--validation-public", "--data-public", "Whoever picks the best of N"] {
+    for said in ["--rank-by", "--validation-public", "--data-public", "Whoever picks the best of N"]
+    {
         assert!(tune.stdout.contains(said), "{said}");
     }
 }

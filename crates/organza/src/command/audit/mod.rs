@@ -5,8 +5,8 @@ mod page;
 use crate::output::Output;
 use clap::Args;
 use organza_audit::{Among, AuditOptions, AuditReport, audit};
-pub(super) use page::histogram;
 use organza_train::RunFolder;
+pub(super) use page::histogram;
 use std::path::PathBuf;
 
 const PROMISE: &str = "\

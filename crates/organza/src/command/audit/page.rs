@@ -21,7 +21,8 @@ pub(super) fn page(report: &AuditReport) -> Page {
          proves nothing.",
     );
     if !promise.private {
-        page = page.warning("This run is without privacy: there is no promise to hold this against.");
+        page =
+            page.warning("This run is without privacy: there is no promise to hold this against.");
     }
     if let (Some(epsilon), Some(delta)) = (promise.epsilon, promise.delta) {
         let note = format!("at delta {}, for each {}", cost(delta), promise.unit);

@@ -8,8 +8,8 @@ use organza_train::settings::Settings;
 /// The table; what is used comes from the settings of the runs.
 pub(super) fn table(settings: &Settings) -> Table {
     let Settings { training, selection, .. } = settings;
-    let (OptimizerSettings::Adam { learning_rate, .. }
-    | OptimizerSettings::Sgd { learning_rate }) = training.optimizer;
+    let (OptimizerSettings::Adam { learning_rate, .. } | OptimizerSettings::Sgd { learning_rate }) =
+        training.optimizer;
     // Through its decimal digits, so that .001 in single precision is .001.
     let learning_rate: f64 = learning_rate.to_string().parse().unwrap_or(f64::NAN);
     let used = [

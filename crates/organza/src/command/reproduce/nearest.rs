@@ -101,9 +101,7 @@ impl Nearest {
         let tried: Vec<Tried> = Change::CANDIDATES
             .into_iter()
             .enumerate()
-            .map(|(number, change)| {
-                tried(change, &outcomes[number], &outcomes[baselines[number]])
-            })
+            .map(|(number, change)| tried(change, &outcomes[number], &outcomes[baselines[number]]))
             .collect();
         let mut confirmed = Vec::new();
         for change in nearest(&tried) {

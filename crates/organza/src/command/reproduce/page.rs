@@ -21,7 +21,9 @@ pub(super) fn page(found: &Reproduction, settings: Option<&Settings>) -> Page {
          with the settings that it prints, beside what it prints and what a tight account says.",
     );
     if found.quick {
-        page = page.warning("Shortened by `--quick`: these figures show that all works, and nothing else.");
+        page = page.warning(
+            "Shortened by `--quick`: these figures show that all works, and nothing else.",
+        );
     }
     page = page.warning(format!(
         "Every run has the seed {}, so its noise can be repeated and none of them is private. The Brown \
@@ -95,9 +97,7 @@ fn figure_1(panels: &[Panel]) -> Section {
     if let Some(first) = charts.next() {
         let figure = charts.fold(Figure::new("figure-1", first), Figure::panel);
         section = section.figure(
-            figure
-                .caption("A model of zeros has a loss of 9 ln 2 = 6.24.")
-                .not_private(WHY),
+            figure.caption("A model of zeros has a loss of 9 ln 2 = 6.24.").not_private(WHY),
         );
     }
     let mut table = Table::new(
@@ -154,7 +154,17 @@ fn figure_2(canaries: &[Canary]) -> Section {
     }
     let mut table = Table::new(
         "chi-squared",
-        ["n_c", "run", "epsilon", "printed (p)", "distance", "p", "control printed (p)", "control", "control p"],
+        [
+            "n_c",
+            "run",
+            "epsilon",
+            "printed (p)",
+            "distance",
+            "p",
+            "control printed (p)",
+            "control",
+            "control p",
+        ],
     );
     for canary in canaries {
         let printed = |distance: super::printed::Distance| {
@@ -185,8 +195,10 @@ fn figure_2(canaries: &[Canary]) -> Section {
 }
 
 fn nearest(found: &Nearest) -> Section {
-    let mut table =
-        Table::new("nearest", ["setting", "start", "sparse", "DP-SGD .32", "sparse is better", "it learns"]);
+    let mut table = Table::new(
+        "nearest",
+        ["setting", "start", "sparse", "DP-SGD .32", "sparse is better", "it learns"],
+    );
     let yes = |holds: bool| Cell::from(if holds { "yes" } else { "no" });
     for tried in &found.tried {
         table = table.row([
@@ -226,7 +238,9 @@ fn nearest(found: &Nearest) -> Section {
         full = full.row(row("DP-SGD, sigma .32", &nearest.dp_sgd));
         let verdict = match (nearest.beats, nearest.learns) {
             (true, true) => "sparse is better than DP-SGD, and learns",
-            (true, false) => "sparse is better than DP-SGD because it moves less; it learns nothing",
+            (true, false) => {
+                "sparse is better than DP-SGD because it moves less; it learns nothing"
+            }
             (false, _) => "the advantage of the short runs is gone",
         };
         section = section.text(format!("At full length, {}: {verdict}.", nearest.setting));
@@ -237,7 +251,16 @@ fn nearest(found: &Nearest) -> Section {
 fn tight(runs: &[Tight]) -> Section {
     let mut table = Table::new(
         "tight",
-        ["setting", "share of selection", "sigma", "selection epsilon", "epsilon", "training", "validation", "test"],
+        [
+            "setting",
+            "share of selection",
+            "sigma",
+            "selection epsilon",
+            "epsilon",
+            "training",
+            "validation",
+            "test",
+        ],
     );
     for run in runs {
         let chosen = if run.chosen { " (chosen)" } else { "" };

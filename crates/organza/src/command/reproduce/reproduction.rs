@@ -125,7 +125,10 @@ impl Reproduction {
 impl fmt::Display for Reproduction {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.quick {
-            writeln!(formatter, "{DOUBT}shortened by --quick: these figures mean nothing{DOUBT:#}\n")?;
+            writeln!(
+                formatter,
+                "{DOUBT}shortened by --quick: these figures mean nothing{DOUBT:#}\n"
+            )?;
         }
         for Claim { says, holds, because } in &self.claims {
             let (style, verdict) = if *holds { (GOOD, "holds") } else { (DOUBT, "does not hold") };
@@ -198,7 +201,10 @@ impl fmt::Display for Reproduction {
                 ended.test_loss
             )?;
         }
-        writeln!(formatter, "\n* not private: from the data without noise, and the seed is known\n")?;
+        writeln!(
+            formatter,
+            "\n* not private: from the data without noise, and the seed is known\n"
+        )?;
         writeln!(formatter, "{}/report.html    all of it on one page", self.folder.display())
     }
 }

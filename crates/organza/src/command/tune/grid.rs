@@ -160,12 +160,14 @@ mod tests {
             assert!(text.parse::<Try>().is_err(), "{text}");
         }
         let base = Settings::standard();
-        for tries in [&["batch=many"][..], &["batch=-1"], &["batch=1", "batch=2"], &["method=best"]] {
+        for tries in [&["batch=many"][..], &["batch=-1"], &["batch=1", "batch=2"], &["method=best"]]
+        {
             let tries: Vec<Try> = tries.iter().map(|text| text.parse().unwrap()).collect();
             assert!(grid(&base, &tries).is_err(), "{tries:?}");
         }
         let many: Vec<String> = (1..=40).map(|it| it.to_string()).collect();
-        let tries = ["batch", "epochs"].map(|it| format!("{it}={}", many.join(",")).parse().unwrap());
+        let tries =
+            ["batch", "epochs"].map(|it| format!("{it}={}", many.join(",")).parse().unwrap());
         assert!(grid(&base, &tries).is_err());
     }
 }

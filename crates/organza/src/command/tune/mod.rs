@@ -143,8 +143,8 @@ impl Tune {
         if self.rank_by == Score::ValidationLoss {
             return Ok(outcome.losses().validation);
         }
-        let report = audit(folder, AuditOptions::default())
-            .with_context(|| folder.display().to_string())?;
+        let report =
+            audit(folder, AuditOptions::default()).with_context(|| folder.display().to_string())?;
         super::audit::write(&RunFolder::open(folder)?, &report)?;
         Ok(report.ranks.map_or(f64::NAN, |ranks| ranks.inserted.uniformity.distance))
     }

@@ -36,10 +36,8 @@ impl Price {
         if is_public {
             return Self::Free;
         }
-        let parts: Option<Vec<(f64, f64)>> = certificates
-            .iter()
-            .map(|it| it.private.then_some((it.epsilon?, it.delta?)))
-            .collect();
+        let parts: Option<Vec<(f64, f64)>> =
+            certificates.iter().map(|it| it.private.then_some((it.epsilon?, it.delta?))).collect();
         let Some(parts) = parts else { return Self::NoGuarantee };
         let added = Self::Composed {
             epsilon: parts.iter().map(|(epsilon, _)| epsilon).sum(),
@@ -66,8 +64,7 @@ fn joint(certificates: &[Certificate], parts: &[(f64, f64)]) -> Option<Price> {
 /// The certificate of a finished run.
 pub(super) fn certificate(folder: &Path) -> anyhow::Result<Certificate> {
     let path = folder.join("certificate.json");
-    let bytes =
-        std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
     serde_json::from_slice(&bytes).with_context(|| format!("{} cannot be read", path.display()))
 }
 

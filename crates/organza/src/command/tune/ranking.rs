@@ -87,7 +87,8 @@ impl Ranking {
                 cost(delta)
             ),
             Price::NoGuarantee => {
-                "nothing is promised: a trial without privacy, or with a seed, is among them".to_owned()
+                "nothing is promised: a trial without privacy, or with a seed, is among them"
+                    .to_owned()
             }
         }
     }
@@ -112,8 +113,10 @@ impl Ranking {
                 mark(trial.seconds.into(), "seconds"),
             ]);
         }
-        let mut page = Page::new("Settings, the best first")
-            .lead(format!("Ranked by {score}; less is better. {}.", capital(&self.cost_in_words())));
+        let mut page = Page::new("Settings, the best first").lead(format!(
+            "Ranked by {score}; less is better. {}.",
+            capital(&self.cost_in_words())
+        ));
         if let Price::Composed { epsilon, delta } = self.price {
             let fact = Fact::new("the price of tuning", cost(epsilon));
             page = page.fact(fact.note(format!("epsilon at delta {}", cost(delta))));
@@ -122,9 +125,7 @@ impl Ranking {
             page = page.warning("Nothing is promised: not all trials are private.");
         }
         page.section(
-            Section::new("Trials")
-                .table(table)
-                .links([("tuning.json", "all of it for programs")]),
+            Section::new("Trials").table(table).links([("tuning.json", "all of it for programs")]),
         )
     }
 }
@@ -140,7 +141,13 @@ impl fmt::Display for Ranking {
         writeln!(formatter, "{style}{}{style:#}\n", self.cost_in_words())?;
         let mark = |field: &str| if self.not_private.contains(&field) { "*" } else { "" };
         let (by, star) = (self.by, mark("score"));
-        writeln!(formatter, "{:>24}{:>12}{:>12}  setting", format!("{by}{star}"), "test loss*", "epsilon")?;
+        writeln!(
+            formatter,
+            "{:>24}{:>12}{:>12}  setting",
+            format!("{by}{star}"),
+            "test loss*",
+            "epsilon"
+        )?;
         for trial in &self.trials {
             let epsilon = trial.epsilon.map_or("-".to_owned(), cost);
             writeln!(
