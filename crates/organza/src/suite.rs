@@ -1,11 +1,9 @@
 //! Many runs in one folder, each trained once: what was finished before is read again.
 
-use crate::command::report::REPORT;
 use crate::output::Output;
 use crate::progress::{Progress, Stop, target};
 use anyhow::{Context, bail};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use organza_report::run::RunFiles;
 use organza_train::metrics::Point;
 use organza_train::settings::Settings;
 use organza_train::{Ended, Finished, Losses, RunFolder, Session};
@@ -149,7 +147,6 @@ impl Suite {
         let Ended::Finished(finished) = ended else { bail!(self.stopped()) };
         let outcome = Outcome::new(run.settings.clone(), *finished);
         let folder = RunFolder::open(&path)?;
-        RunFiles::read(&path)?.page().write(&path, REPORT)?;
         folder.write(&path.join(OUTCOME), &serde_json::to_vec(&outcome)?)?;
         if !self.keep_private {
             folder.forget_private()?;

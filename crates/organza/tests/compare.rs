@@ -23,5 +23,4 @@ fn methods_stand_beside_each_other_and_losses_are_marked() {
     assert_eq!(table.lines().count(), 4, "{table}");
     assert!(table.lines().next().unwrap().ends_with("not private"), "{table}");
     assert!(folder.join("figures/comparison.svg").exists());
-    assert!(folder.join("dpsgd-8/report.html").exists());
 }

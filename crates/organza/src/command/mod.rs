@@ -12,7 +12,7 @@ mod erm;
 mod event;
 mod nearest;
 mod predict;
-pub(crate) mod report;
+mod report;
 mod reproduce;
 mod resume;
 mod similarity;

@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 /// The page of a run, in its folder.
-pub(crate) const REPORT: &str = "report.html";
+pub(super) const REPORT: &str = "report.html";
 
 const EXAMPLES: &str = "\
 Examples:

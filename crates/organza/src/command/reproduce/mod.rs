@@ -97,7 +97,7 @@ impl Reproduce {
             found.figure2 = figure_2(&base, &suite, scale, threads)?;
         }
         if wants(Part::Nearest) {
-            found.nearest = Some(Nearest::search(&base, &suite, scale.search_steps, threads)?);
+            found.nearest = Some(Nearest::search(&base, &suite, scale, threads)?);
         }
         if wants(Part::Tight) {
             let nearest = found.nearest.as_ref().and_then(|it| it.nearest.first());
@@ -114,7 +114,7 @@ impl Reproduce {
     }
 }
 
-/// Trains with canaries and ranks them; an audit that was made before is read again.
+/// Trains with canaries and ranks them; each run's folder also gets its audit.
 fn figure_2(
     base: &Base,
     suite: &Suite,

@@ -4,7 +4,7 @@
 //! epsilon as the paper counts it, all else being equal. A sparse run that merely stands still while
 //! DP-SGD walks away is told apart from one that learns.
 
-use super::plan::{Base, Change};
+use super::plan::{Base, Change, Scale};
 use crate::suite::{Outcome, Planned, Suite};
 use organza_train::Losses;
 use serde::Serialize;
@@ -82,15 +82,16 @@ impl Nearest {
     pub(super) fn search(
         base: &Base,
         suite: &Suite,
-        steps: u64,
+        scale: Scale,
         threads: usize,
     ) -> anyhow::Result<Self> {
-        let sparse = Change::CANDIDATES.map(|change| base.changed_sparse(change, true));
+        let changes = &Change::CANDIDATES[..scale.candidates];
+        let sparse = changes.iter().map(|change| base.changed_sparse(*change, true));
         // Changes that differ in selection alone share their DP-SGD.
-        let mut runs: Vec<Planned> = sparse.to_vec();
+        let mut runs: Vec<Planned> = sparse.collect();
         let mut baselines = Vec::new();
-        for change in Change::CANDIDATES {
-            let run = base.changed_baseline(change, true);
+        for change in changes {
+            let run = base.changed_baseline(*change, true);
             let place = runs.iter().position(|it| it.name == run.name);
             baselines.push(place.unwrap_or(runs.len()));
             if place.is_none() {
@@ -98,10 +99,10 @@ impl Nearest {
             }
         }
         let outcomes = suite.run(&runs, threads)?;
-        let tried: Vec<Tried> = Change::CANDIDATES
-            .into_iter()
+        let tried: Vec<Tried> = changes
+            .iter()
             .enumerate()
-            .map(|(number, change)| tried(change, &outcomes[number], &outcomes[baselines[number]]))
+            .map(|(number, change)| tried(*change, &outcomes[number], &outcomes[baselines[number]]))
             .collect();
         let mut confirmed = Vec::new();
         for change in nearest(&tried) {
@@ -117,7 +118,7 @@ impl Nearest {
                 dp_sgd,
             });
         }
-        Ok(Self { steps, tried, nearest: confirmed })
+        Ok(Self { steps: scale.search_steps, tried, nearest: confirmed })
     }
 }
 

@@ -17,7 +17,7 @@ const WHY: &str = "from public data, and with a seed that is known";
 /// The page; `settings` are those that all runs share, if their table is wanted.
 pub(super) fn page(found: &Reproduction, settings: Option<&Settings>) -> Page {
     let mut page = Page::new("The experiments of the paper, run again").lead(
-        "Section 5 of *Wide Network Learning with Differential Privacy* (Zhang, Mironov, Hejazinia 2021) \
+        "Section 5 of \"Wide Network Learning with Differential Privacy\" (Zhang, Mironov, Hejazinia 2021) \
          with the settings that it prints, beside what it prints and what a tight account says.",
     );
     if found.quick {

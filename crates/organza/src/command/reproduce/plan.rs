@@ -23,6 +23,8 @@ pub(super) struct Scale {
     pub(super) steps: Option<u64>,
     /// The steps of a run of the search.
     pub(super) search_steps: u64,
+    /// How many changes of the settings the search tries.
+    pub(super) candidates: usize,
     /// How many phrases are inserted.
     pub(super) canaries: u64,
     /// How many random phrases each of them is ranked among.
@@ -35,6 +37,7 @@ impl Scale {
     pub(super) const FULL: Self = Self {
         steps: None,
         search_steps: 20_000,
+        candidates: Change::CANDIDATES.len(),
         canaries: 1_000,
         continuations: 10_000,
         evaluations: 20,
@@ -43,6 +46,7 @@ impl Scale {
     pub(super) const QUICK: Self = Self {
         steps: Some(100),
         search_steps: 40,
+        candidates: 3,
         canaries: 100,
         continuations: 500,
         evaluations: 2,

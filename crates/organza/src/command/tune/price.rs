@@ -30,8 +30,9 @@ impl Price {
     /// The choice of the best model and of its settings is a function of all models and of scores that
     /// are public or made from the models alone. By post-processing it costs no more than the models
     /// together: the composition of what was charged for each, priced jointly at the least of their
-    /// deltas. Where that account refuses, epsilons and deltas are added up (basic composition), which
-    /// holds for all mechanisms.
+    /// deltas, or at their sum where events have a delta of their own that leaves nothing of the least.
+    /// Where that account refuses, epsilons and deltas are added up (basic composition), which holds
+    /// for all mechanisms.
     pub(super) fn of(certificates: &[Certificate], is_public: bool) -> Self {
         if is_public {
             return Self::Free;
@@ -39,20 +40,19 @@ impl Price {
         let parts: Option<Vec<(f64, f64)>> =
             certificates.iter().map(|it| it.private.then_some((it.epsilon?, it.delta?))).collect();
         let Some(parts) = parts else { return Self::NoGuarantee };
-        let added = Self::Composed {
-            epsilon: parts.iter().map(|(epsilon, _)| epsilon).sum(),
-            delta: parts.iter().map(|(_, delta)| delta).sum(),
-        };
-        joint(certificates, &parts).unwrap_or(added)
+        let deltas = || parts.iter().map(|(_, delta)| *delta);
+        let (least, sum) = (deltas().fold(f64::INFINITY, f64::min), deltas().sum());
+        let added = parts.iter().map(|(epsilon, _)| epsilon).sum();
+        let joint = [least, sum].into_iter().find_map(|delta| joint(certificates, delta));
+        joint.unwrap_or(Self::Composed { epsilon: added, delta: sum })
     }
 }
 
-fn joint(certificates: &[Certificate], parts: &[(f64, f64)]) -> Option<Price> {
+fn joint(certificates: &[Certificate], delta: f64) -> Option<Price> {
     let neighbouring = certificates.first()?.neighbouring;
     if certificates.iter().any(|it| it.neighbouring != neighbouring) {
         return None;
     }
-    let delta = parts.iter().map(|(_, delta)| *delta).fold(f64::INFINITY, f64::min);
     let mut account = Accountant::new(neighbouring);
     for event in certificates.iter().flat_map(|it| &it.events) {
         account = account.compose(event).ok()?;
