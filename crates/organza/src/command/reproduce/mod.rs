@@ -35,8 +35,8 @@ section 5, with the settings that it prints. The text is the Brown corpus, by `o
   tight             the same method at epsilon 30, with noise and selection chosen by the tight account
 
 Writes report.html, figures/, tables/ and reproduction.json beside one folder for each run. The same \
-command goes on where it was stopped. All of it takes some ten minutes on two cores. With a seed, which \
-all runs have, nothing here is private: the Brown corpus is public.";
+command goes on where it was stopped. With a seed, which all runs have, nothing here is private: the \
+Brown corpus is public.";
 
 const EXAMPLES: &str = "\
 Examples:
