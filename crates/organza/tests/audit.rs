@@ -62,6 +62,14 @@ fn canaries_of_a_run_without_privacy_are_found_and_controls_are_not() {
     assert_eq!(ranks["among"]["sampled"], 10_000);
     assert_eq!(report["lower_bound"]["guesses"], 80);
 
+    let page = fs::read_to_string(place.path().join("organza-run/audit.html")).unwrap();
+    for part in ["Ranks of canaries", "A lower bound on epsilon", "without privacy", "<svg"] {
+        assert!(page.contains(part), "{part}");
+    }
+    for file in ["figures/audit-ranks.svg", "tables/audit-chi-squared.csv"] {
+        assert!(place.path().join("organza-run").join(file).exists(), "{file}");
+    }
+
     // The same run gives the same report, and enumeration agrees with sampling.
     let again = organza_in(place.path(), "audit organza-run --json");
     assert_eq!(serde_json::from_str::<Value>(&again.stdout).unwrap(), report);

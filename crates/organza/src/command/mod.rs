@@ -13,9 +13,11 @@ mod event;
 mod nearest;
 mod predict;
 mod report;
+mod reproduce;
 mod resume;
 mod similarity;
 mod train;
+mod tune;
 
 use crate::output::Output;
 use clap::Subcommand;
@@ -36,6 +38,8 @@ pub(crate) enum Command {
     Account(account::Account),
     Calibrate(calibrate::Calibrate),
     Compare(Box<compare::Compare>),
+    Tune(Box<tune::Tune>),
+    Reproduce(reproduce::Reproduce),
     Event(event::Event),
     Bench(bench::Bench),
     Completions(completions::Completions),
@@ -58,6 +62,8 @@ impl Command {
             Self::Account(command) => command.run(output),
             Self::Calibrate(command) => command.run(output),
             Self::Compare(command) => command.run(output),
+            Self::Tune(command) => command.run(output),
+            Self::Reproduce(command) => command.run(output),
             Self::Event(command) => command.run(output),
             Self::Bench(command) => command.run(output),
             Self::Completions(command) => command.run(output),

@@ -2,11 +2,16 @@
 
 use crate::suite::Outcome;
 use anyhow::Context;
-use organza_report::chart::{Axis, Chart, Line, Scale, picture};
+use organza_report::chart::{Axis, Chart, Line, picture};
+use organza_report::digits::{cost, near};
+use organza_report::page::{Cell, Fact, Figure, Page, Section, Table};
 use organza_train::settings::Method;
 use serde::Serialize;
 use std::fmt;
 use std::path::Path;
+
+/// Why losses are marked.
+const FROM_DATA: &str = "from the data without noise";
 
 /// One run among others.
 #[derive(Clone, Debug, Serialize)]
@@ -59,26 +64,70 @@ impl Comparison {
         Self { frequency_loss, best_loss, runs: runs.collect(), not_private }
     }
 
-    /// Writes `comparison.json` and `comparison.svg`.
+    /// Writes `comparison.json`, `comparison.svg` and `comparison.html`.
     pub(super) fn write(&self, folder: &Path) -> anyhow::Result<()> {
         let write = |name: &str, text: String| {
             let path = folder.join(name);
             std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
         };
         write("comparison.json", serde_json::to_string_pretty(self)? + "\n")?;
-        write("comparison.svg", picture(&self.charts()))
+        write("comparison.svg", picture(&self.charts()))?;
+        self.page().write(folder, "comparison.html")?;
+        Ok(())
     }
 
-    fn charts(&self) -> Vec<Chart> {
-        let axis = |label: &str, scale| Axis { label: label.to_owned(), scale };
+    fn page(&self) -> Page {
+        let [signal, loss] = self.charts();
+        let marked = |value: f64| Cell::from(value).not_private(FROM_DATA);
+        let columns = ["method", "epsilon", "spent", "test loss", "share of signal", "seconds"];
+        let mut table = Table::new("comparison", columns);
+        for row in &self.runs {
+            table = table.row([
+                row.method.to_string().into(),
+                Cell::from(row.epsilon.unwrap_or(f64::NAN)),
+                row.spent.map_or(Cell::from(f64::NAN), |spent| Cell::number(spent, cost(spent))),
+                marked(row.test_loss),
+                marked(row.share_of_signal.unwrap_or(f64::NAN)),
+                marked(row.seconds),
+            ]);
+        }
+        let frequencies = Fact::new("word frequencies alone", near(self.frequency_loss));
+        let mut page = Page::new("Methods at equal privacy")
+            .lead(
+                "Each method at each budget, and without privacy. The share of signal is how much of what \
+                 there is to learn beyond word frequencies was learned.",
+            )
+            .fact(frequencies.note("test loss").not_private(FROM_DATA));
+        if let Some(loss) = self.not_private_loss {
+            let fact = Fact::new("without privacy", near(loss)).note("test loss");
+            page = page.fact(fact.not_private(FROM_DATA));
+        }
+        page.section(
+            Section::new("What was learned")
+                .figure(
+                    Figure::new("comparison", signal)
+                        .panel(loss)
+                        .caption("`none` is without privacy and stands at every budget.")
+                        .not_private(FROM_DATA),
+                )
+                .table(table)
+                .note(
+                    "Choosing a method by these losses on private data is a release without a charge: \
+                     compare on public data that resembles yours.",
+                )
+                .links([("comparison.json", "all of it for programs")]),
+        )
+    }
+
+    fn charts(&self) -> [Chart; 2] {
         let chart = |title: &str, vertical: &str, value: fn(&Row) -> Option<f64>| Chart {
             title: title.to_owned(),
-            horizontal: axis("epsilon", Scale::Logarithmic),
-            vertical: axis(vertical, Scale::Linear),
+            horizontal: Axis::logarithmic("epsilon"),
+            vertical: Axis::linear(vertical),
             lines: self.lines(value),
             mark: None,
         };
-        vec![
+        [
             chart("share of signal", "share", |row| row.share_of_signal),
             chart("test loss", "loss", |row| Some(row.test_loss)),
         ]

@@ -332,17 +332,25 @@ impl Options {
             self.model.change(&mut settings);
         }
         settings.method = method;
-        asked.change(&mut settings);
-        self.method.change(&mut settings);
+        self.change(asked, &mut settings);
+        Ok(settings)
+    }
+
+    /// Changes what was given, and nothing else.
+    pub(crate) fn change(&self, asked: &Asked, settings: &mut Settings) {
+        set(&mut settings.method, &asked.method);
+        self.privacy.change(settings);
+        self.model.change(settings);
+        asked.change(settings);
+        self.method.change(settings);
         if asked.epsilon.is_some() && self.method.selection_epsilon.is_none() {
             // A budget calibrates everything, selection too.
             settings.selection.epsilon = None;
         }
-        self.counts.change(&mut settings);
-        self.words.change(&mut settings);
-        self.training.change(&mut settings);
-        self.audit.change(&mut settings);
-        Ok(settings)
+        self.counts.change(settings);
+        self.words.change(settings);
+        self.training.change(settings);
+        self.audit.change(settings);
     }
 
     /// Why the method is what it is, for whom nobody chose it.

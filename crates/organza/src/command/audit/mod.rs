@@ -1,9 +1,12 @@
 //! `organza audit`: what a trained model gives away, seen from outside.
 
+mod page;
+
 use crate::output::Output;
 use clap::Args;
-use organza_audit::{Among, AuditOptions, audit};
+use organza_audit::{Among, AuditOptions, AuditReport, audit};
 use organza_train::RunFolder;
+pub(super) use page::histogram;
 use std::path::PathBuf;
 
 const PROMISE: &str = "\
@@ -12,7 +15,7 @@ Audit a run that was trained with canaries
 Three kinds of evidence: the ranks of phrases that were inserted several times (--canaries), beside \
 phrases that never were; a lower bound on epsilon from phrases inserted once or not, each by a fair coin \
 (--tossed-canaries); and the gap between training and test loss. The result is printed and written to \
-audit.json in the folder of the run.
+audit.json and audit.html in the folder of the run.
 
 Canaries are synthetic and the model of a private run is private, so ranks and the bound cost nothing. \
 Losses are not private, and are marked.
@@ -45,9 +48,16 @@ impl Audit {
         let among = if self.exact { Among::All } else { Among::Sampled(self.continuations) };
         let report = audit(&self.run, AuditOptions { among })?;
         let folder = RunFolder::open(&self.run)?;
-        let file = serde_json::to_string_pretty(&report)? + "\n";
-        folder.write(&folder.file("audit.json"), file.as_bytes())?;
+        write(&folder, &report)?;
         output.result(&report)?;
         Ok(())
     }
+}
+
+/// Writes `audit.json` and `audit.html`, with its figures and tables, into the folder of the run.
+pub(super) fn write(folder: &RunFolder, report: &AuditReport) -> anyhow::Result<()> {
+    let file = serde_json::to_string_pretty(report)? + "\n";
+    folder.write(&folder.file("audit.json"), file.as_bytes())?;
+    page::page(report).write(folder.path(), "audit.html")?;
+    Ok(())
 }
