@@ -3,8 +3,8 @@
 use crate::settings::{Method, Settings};
 use organza_accountant::Accountant;
 use organza_ledger::{
-    Account, AccountError, Budget, BudgetError, Charge, Event, Header, Ledger, LedgerError,
-    PublicFact,
+    Account, AccountError, Budget, BudgetError, Charge, Charged, Event, Header, Ledger,
+    LedgerError, PublicFact,
 };
 use std::path::Path;
 use thiserror::Error;
@@ -65,12 +65,13 @@ impl Purse {
         })
     }
 
-    /// Makes a charge, or refuses: nothing of it may be released before this has returned.
-    pub(crate) fn charge(&mut self, charge: Charge) -> Result<(), PurseError> {
+    /// Makes a charge, or refuses: nothing of it may be released before this has returned. With a
+    /// ledger there is a proof of it.
+    pub(crate) fn charge(&mut self, charge: Charge) -> Result<Option<Charged>, PurseError> {
         if let Some(ledger) = &mut self.ledger {
-            let _paid = self.budget.charge(ledger, &self.account, charge)?;
+            let paid = self.budget.charge(ledger, &self.account, charge)?;
             self.spent = Account::epsilon(&self.account, &ledger.events(), self.header.delta)?;
-            return Ok(());
+            return Ok(Some(paid));
         }
         let mut events = self.memory.clone();
         events.push(match charge.steps {
@@ -83,7 +84,7 @@ impl Purse {
             return Err(PurseError::Exceeded { purpose, asked, budget });
         }
         (self.memory, self.spent) = (events, asked);
-        Ok(())
+        Ok(None)
     }
 
     /// All that was charged.
