@@ -145,8 +145,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rows.csv");
         write_table(&path);
-        let methods =
-            [Method::Objective, Method::Dpsgd, Method::Corrected, Method::PoissonGroups];
+        let methods = [Method::Objective, Method::Dpsgd, Method::Corrected, Method::PoissonGroups];
         for method in methods {
             let ledger = folder.path().join(method.to_string());
             let grouped = method == Method::PoissonGroups;

@@ -8,14 +8,14 @@ use crate::groups::{GroupSparsity, Groups};
 use crate::minimise::Objective;
 use crate::model::LinearModel;
 use crate::perturbation::Perturbation;
-use crate::purse::{Purse, PurseError};
+use crate::purse::{Purse, PurseError, header};
 use crate::schedule::{Known, ScheduleError};
 use crate::settings::{Method, SettingError, Settings};
 use organza_accountant::calibrate::{CalibrateError, Target};
 use organza_data::sparse::{Columns, SparseRows, UnreleasedRows};
-use organza_ledger::{Charge, Event, Header};
+use organza_ledger::{Charge, Event};
 use organza_mechanism::random::RandomError;
-use organza_mechanism::{NotPaid, NoisyCount, PlanError, RandomSource};
+use organza_mechanism::{NoisyCount, NotPaid, PlanError, RandomSource};
 use std::path::Path;
 use thiserror::Error;
 
@@ -80,7 +80,9 @@ pub enum FitError {
     #[error(transparent)]
     Purse(#[from] PurseError),
     /// Private categories without a ledger.
-    #[error("private categories need a ledger, so that their charge is written before they are released")]
+    #[error(
+        "private categories need a ledger, so that their charge is written before they are released"
+    )]
     NoLedger,
     /// Private categories of groups that no column names.
     #[error("private categories by groups need a column that names the group: give --group")]
@@ -232,24 +234,6 @@ impl<'a> Opened<'a> {
     }
 }
 
-/// What charges are relative to, and what was declared.
-fn header(settings: &Settings, groups: Option<&Groups>, width: Option<String>) -> Header {
-    let Settings { method, delta, units, .. } = *settings;
-    let mut header = Header::new(method.neighbouring(), method.unit(), delta);
-    if let Some(width) = width {
-        header = header.declare_public("features", width);
-    }
-    if let Some(units) = units {
-        header = header.declare_public("units", units.to_string());
-    }
-    match (method, groups) {
-        (Method::Corrected | Method::Printed, Some(groups)) => {
-            header.declare_public("groups", groups.len().to_string())
-        }
-        _ => header,
-    }
-}
-
 /// All that a fit works with.
 struct Running<'a> {
     settings: &'a Settings,
@@ -270,7 +254,7 @@ impl Running<'_> {
             _ => self.descended(units, purse)?,
         };
         let model = self.model(coordinates);
-        Ok(self.fit(model, Some(purse), steps))
+        Ok(self.fit(model, Some(&*purse), steps))
     }
 
     /// The minimum without privacy.

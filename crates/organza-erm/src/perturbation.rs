@@ -133,13 +133,9 @@ impl Perturbation {
         Ok(Self { lambda, deviation, tolerance, output_deviation, event })
     }
 
-    /// The released coordinates, the intercept last. Rows of `design` must have at most the norm that it was calibrated for. `divisor` only scales numbers.
-    pub fn release(
-        &self,
-        design: &Design<'_>,
-        divisor: f64,
-        source: &RandomSource,
-    ) -> Vec<f64> {
+    /// The released coordinates, the intercept last. Rows of `design` must have at most the norm that it was
+    /// calibrated for. `divisor` only scales numbers.
+    pub fn release(&self, design: &Design<'_>, divisor: f64, source: &RandomSource) -> Vec<f64> {
         let size = design.coordinates() as usize;
         let mut tilt = vec![0.0; size];
         fill_normal(&mut tilt, &mut source.substream(Purpose::Noise, 0, 0));

@@ -1,5 +1,6 @@
 //! What pays for a fit: the budget, with a ledger file or without.
 
+use crate::groups::Groups;
 use crate::settings::{Method, Settings};
 use organza_accountant::Accountant;
 use organza_ledger::{
@@ -31,6 +32,28 @@ pub enum PurseError {
         /// The budget.
         budget: f64,
     },
+}
+
+/// What charges are relative to, and what was declared.
+pub(crate) fn header(
+    settings: &Settings,
+    groups: Option<&Groups>,
+    width: Option<String>,
+) -> Header {
+    let Settings { method, delta, units, .. } = *settings;
+    let mut header = Header::new(method.neighbouring(), method.unit(), delta);
+    if let Some(width) = width {
+        header = header.declare_public("features", width);
+    }
+    if let Some(units) = units {
+        header = header.declare_public("units", units.to_string());
+    }
+    match (method, groups) {
+        (Method::Corrected | Method::Printed, Some(groups)) => {
+            header.declare_public("groups", groups.len().to_string())
+        }
+        _ => header,
+    }
 }
 
 /// A budget and what was charged to it. Without a file the charges live as long as this does, and go
