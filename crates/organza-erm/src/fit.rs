@@ -1,5 +1,6 @@
 //! A fit from rows and settings to a model and its certificate.
 
+use crate::categories;
 use crate::certificate::Certificate;
 use crate::descend::{Descent, TRAINING, Visits};
 use crate::design::Design;
@@ -7,14 +8,14 @@ use crate::groups::{GroupSparsity, Groups};
 use crate::minimise::Objective;
 use crate::model::LinearModel;
 use crate::perturbation::Perturbation;
-use crate::purse::{Purse, PurseError};
+use crate::purse::{Purse, PurseError, header};
 use crate::schedule::{Known, ScheduleError};
 use crate::settings::{Method, SettingError, Settings};
 use organza_accountant::calibrate::{CalibrateError, Target};
-use organza_data::sparse::SparseRows;
-use organza_ledger::{Charge, Event, Header};
+use organza_data::sparse::{Columns, SparseRows, UnreleasedRows};
+use organza_ledger::{Charge, Event};
 use organza_mechanism::random::RandomError;
-use organza_mechanism::{NoisyCount, PlanError, RandomSource};
+use organza_mechanism::{NoisyCount, NotPaid, PlanError, RandomSource};
 use std::path::Path;
 use thiserror::Error;
 
@@ -78,9 +79,17 @@ pub enum FitError {
     /// The charge.
     #[error(transparent)]
     Purse(#[from] PurseError),
-    /// The search did not end.
-    #[error("the minimum was not found to its tolerance, so nothing was released: raise --l2")]
-    NotFound,
+    /// Private categories without a ledger.
+    #[error(
+        "private categories need a ledger, so that their charge is written before they are released"
+    )]
+    NoLedger,
+    /// Private categories of groups that no column names.
+    #[error("private categories by groups need a column that names the group: give --group")]
+    NoGroups,
+    /// A charge for something else.
+    #[error(transparent)]
+    NotPaid(#[from] NotPaid),
 }
 
 /// Fits a model to rows with `features` features. With `ledger`, charges are written to that new file
@@ -99,33 +108,130 @@ pub fn fit(
     features: u64,
     ledger: Option<&Path>,
 ) -> Result<Fit, FitError> {
+    let groups = groups(settings, rows.len(), rows.groups())?;
+    let width = match rows.declared_features() {
+        Some(_) => features.to_string(),
+        None => format!("{features}, the largest index of the data"),
+    };
+    let mut opened = Opened::new(settings, groups, Some(width), ledger)?;
+    opened.fit(rows, features)
+}
+
+/// A fit to a table some of whose categories were secret, with all that these became.
+#[derive(Clone, Debug)]
+pub struct TableFit {
+    /// The fit.
+    pub fit: Fit,
+    /// The columns with their categories, by which new rows are read.
+    pub columns: Columns,
+    /// The rows that it was fitted to. *Not private.*
+    pub rows: SparseRows,
+}
+
+/// Fits a model to a table after the categories of its private columns are released; needs a ledger, unless
+/// there is no privacy.
+///
+/// # Privacy
+/// As [`fit`]. The first charge is for the categories: a tenth of epsilon.
+///
+/// # Errors
+/// As [`fit`], and if there is no ledger, or the unit is a group that no column names.
+pub fn fit_table(
+    settings: &Settings,
+    table: UnreleasedRows,
+    ledger: Option<&Path>,
+) -> Result<TableFit, FitError> {
+    if settings.method != Method::None && ledger.is_none() {
+        return Err(FitError::NoLedger);
+    }
+    if settings.method == Method::PoissonGroups && table.groups().is_none() {
+        return Err(FitError::NoGroups);
+    }
+    let groups = groups(settings, table.len(), table.groups())?;
+    let mut opened = Opened::new(settings, groups, None, ledger)?;
+    let columns = opened.categories(&table)?;
+    let rows = table.with_columns(&columns);
+    let fit = opened.fit(&rows, columns.width())?;
+    Ok(TableFit { fit, columns, rows })
+}
+
+/// The groups that the method visits, if it does.
+fn groups(
+    settings: &Settings,
+    rows: usize,
+    named: Option<&[u32]>,
+) -> Result<Option<Groups>, FitError> {
     settings.check()?;
-    if rows.is_empty() {
+    if rows == 0 {
         return Err(FitError::NoRows);
     }
-    let source = match settings.seed {
-        Some(seed) => RandomSource::from_seed(seed),
-        None => RandomSource::from_operating_system()?,
-    };
-    let design = Design::new(rows, features, settings.row_bound(), settings.intercept);
-    let groups = match (settings.method.has_groups(), rows.groups(), settings.groups) {
+    Ok(match (settings.method.has_groups(), named, settings.groups) {
         (false, _, _) => None,
         (true, Some(groups), None) => Some(Groups::by_column(groups)),
         (true, _, count) => {
             let usual = match settings.method {
-                Method::PoissonGroups => rows.len() as u64 / 10,
+                Method::PoissonGroups => rows as u64 / 10,
                 Method::Printed => 100,
                 _ => 10,
             };
-            let count = count.unwrap_or(usual.clamp(1, rows.len() as u64));
-            if count > rows.len() as u64 {
-                return Err(FitError::EmptyGroups { groups: count, rows: rows.len() });
+            let count = count.unwrap_or(usual.clamp(1, rows as u64));
+            if count > rows as u64 {
+                return Err(FitError::EmptyGroups { groups: count, rows });
             }
-            Some(Groups::blocks(rows.len(), count as usize))
+            Some(Groups::blocks(rows, count as usize))
         }
-    };
-    let running = Running { settings, design: &design, source: &source, groups: groups.as_ref() };
-    running.run(ledger)
+    })
+}
+
+/// A fit whose budget is open: what is known before its features are.
+struct Opened<'a> {
+    settings: &'a Settings,
+    source: RandomSource,
+    groups: Option<Groups>,
+    /// None without privacy.
+    purse: Option<Purse>,
+    /// What the guarantee takes for granted beside what the settings say.
+    statements: Vec<String>,
+}
+
+impl<'a> Opened<'a> {
+    /// Opens the budget; `width` is what is declared about the number of features.
+    fn new(
+        settings: &'a Settings,
+        groups: Option<Groups>,
+        width: Option<String>,
+        ledger: Option<&Path>,
+    ) -> Result<Self, FitError> {
+        let source = match settings.seed {
+            Some(seed) => RandomSource::from_seed(seed),
+            None => RandomSource::from_operating_system()?,
+        };
+        let purse = match settings.method {
+            Method::None => None,
+            _ => Some(Purse::open(settings, header(settings, groups.as_ref(), width), ledger)?),
+        };
+        Ok(Self { settings, source, groups, purse, statements: Vec::new() })
+    }
+
+    /// The columns with the categories that are released, or with all of them without privacy.
+    fn categories(&mut self, table: &UnreleasedRows) -> Result<Columns, FitError> {
+        let Self { settings, source, groups, purse, .. } = self;
+        let Some(purse) = purse else {
+            return Ok(table.columns().with_categories(table.raw_categories()));
+        };
+        let released = categories::release(settings, table, groups.as_ref(), source, purse)?;
+        self.statements.push(released.statement);
+        Ok(released.columns)
+    }
+
+    fn fit(&mut self, rows: &SparseRows, features: u64) -> Result<Fit, FitError> {
+        let Self { settings, source, groups, purse, statements } = self;
+        let design = Design::new(rows, features, settings.row_bound(), settings.intercept);
+        let running = Running { settings, design: &design, source, groups: groups.as_ref() };
+        let mut fit = running.run(purse.as_mut())?;
+        fit.certificate.conditions.append(statements);
+        Ok(fit)
+    }
 }
 
 /// All that a fit works with.
@@ -137,20 +243,18 @@ struct Running<'a> {
 }
 
 impl Running<'_> {
-    fn run(&self, ledger: Option<&Path>) -> Result<Fit, FitError> {
-        let Settings { method, .. } = *self.settings;
-        if method == Method::None {
+    fn run(&self, purse: Option<&mut Purse>) -> Result<Fit, FitError> {
+        let Some(purse) = purse else {
             let model = self.model(self.exact());
             return Ok(self.fit(model, None, 0));
-        }
-        let mut purse = Purse::open(self.settings, self.header(), ledger)?;
-        let units = self.units(&mut purse)?;
-        let (coordinates, steps) = match method {
-            Method::Objective => (self.perturbed(units, &mut purse)?, 0),
-            _ => self.descended(units, &mut purse)?,
+        };
+        let units = self.units(purse)?;
+        let (coordinates, steps) = match self.settings.method {
+            Method::Objective => (self.perturbed(units, purse)?, 0),
+            _ => self.descended(units, purse)?,
         };
         let model = self.model(coordinates);
-        Ok(self.fit(model, Some(&purse), steps))
+        Ok(self.fit(model, Some(&*purse), steps))
     }
 
     /// The minimum without privacy.
@@ -164,23 +268,6 @@ impl Running<'_> {
             linear: None,
         };
         objective.minimise(EXACT).coordinates
-    }
-
-    /// What charges are relative to, and what was declared.
-    fn header(&self) -> Header {
-        let Settings { method, delta, units, .. } = *self.settings;
-        let header = Header::new(method.neighbouring(), method.unit(), delta)
-            .declare_public("features", self.design.features().to_string());
-        let header = match units {
-            Some(units) => header.declare_public("units", units.to_string()),
-            None => header,
-        };
-        match (method, self.groups) {
-            (Method::Corrected | Method::Printed, Some(groups)) => {
-                header.declare_public("groups", groups.len().to_string())
-            }
-            _ => header,
-        }
     }
 
     /// The number of units: declared, unchanged by the relation, or released with a charge.
@@ -212,17 +299,17 @@ impl Running<'_> {
             Some(l2) => l2 * units,
             None => {
                 let least = Perturbation::least_lambda(norm, CURVATURE_SHARE * epsilon);
-                let first = Perturbation::calibrate(norm, least, &target, &before)?;
+                let first = Perturbation::calibrate(norm, least, units, &target, &before)?;
                 least.max(norm * first.deviation * TILT_SHRINKAGE).max(OBJECTIVE_L2 * units)
             }
         };
-        let perturbation = Perturbation::calibrate(norm, lambda, &target, &before)?;
+        let perturbation = Perturbation::calibrate(norm, lambda, units, &target, &before)?;
         let charge = Charge::once(OBJECTIVE, perturbation.event.clone())
             .with_key(self.source.fingerprint())
             .for_neighbours(self.settings.method.neighbouring());
         purse.charge(charge)?;
         let source = self.source.named(OBJECTIVE);
-        perturbation.release(self.design, units, &source).ok_or(FitError::NotFound)
+        Ok(perturbation.release(self.design, units, &source))
     }
 
     fn descended(&self, units: f64, purse: &mut Purse) -> Result<(Vec<f64>, u64), FitError> {

@@ -1,6 +1,7 @@
 //! Private empirical risk minimisation for linear models with sparse inputs.
 //!
 //! ```text
+//! UnreleasedRows ─(categories, charged)─▶ SparseRows
 //! SparseRows ─(declared bounds)─▶ Design ─▶ Objective ── minimise ──┐
 //!                                        └▶ Schedule ── descend ────┼─▶ LinearModel, Certificate
 //!                          budget ─▶ Purse ── charges, ledger ──────┘
@@ -25,6 +26,7 @@
 #![forbid(unsafe_code)]
 
 mod bounds;
+mod categories;
 mod certificate;
 mod descend;
 mod design;
@@ -47,7 +49,7 @@ pub use certificate::Certificate;
 pub use descend::{Descent, Visits};
 pub use design::Design;
 pub use estimator::{Estimator, Linear, Logistic, Poisson};
-pub use fit::{Fit, FitError, fit};
+pub use fit::{Fit, FitError, TableFit, fit, fit_table};
 pub use groups::{GroupSparsity, Groups};
 pub use loss::Loss;
 pub use minimise::{Minimum, Objective};

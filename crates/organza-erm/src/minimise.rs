@@ -3,7 +3,8 @@
 use crate::design::Design;
 use crate::loss::Loss;
 
-/// More Newton steps than any problem here has needed, by a factor of five.
+/// More Newton steps than any problem here has needed, by a factor of five; a search that must not give up takes
+/// plain gradient steps after them.
 const MOST_STEPS: usize = 200;
 /// The most products with the curvature in one Newton step.
 const MOST_PRODUCTS: usize = 500;
@@ -84,6 +85,16 @@ impl Objective<'_> {
         }
     }
 
+    /// A bound on the curvature's eigenvalues where the loss has one at every margin (not Poisson's): that of the loss
+    /// times the sum of squared row norms, and l2.
+    pub(crate) fn smoothness(&self) -> f64 {
+        let squares: f64 = (0..self.design.len())
+            .flat_map(|index| self.design.entries(index))
+            .map(|(_, value)| value * value)
+            .sum();
+        self.loss.curvature_bound(0.0) * squares / self.divisor + self.l2
+    }
+
     fn penalised(&self) -> usize {
         let all = self.design.coordinates() as usize;
         if self.intercept_in_norm { all } else { self.design.features() as usize }
@@ -91,6 +102,22 @@ impl Objective<'_> {
 
     /// Searches from zero until the gradient's norm is at most `tolerance`, or nothing improves.
     pub fn minimise(&self, tolerance: f64) -> Minimum {
+        self.search(tolerance, None)
+    }
+
+    /// Searches from zero until the gradient's norm is at most `tolerance`, and never gives up: for an objective
+    /// whose curvature has no eigenvalue outside l2 to `smoothness`, l2 above 0 and on all coordinates.
+    ///
+    /// *It ends.* Where Newton's step does not make the gradient g shorter, a step of -g / smoothness does: the gradient
+    /// after it is (I - H / smoothness) g, H the mean curvature on the way, so its norm is at most
+    /// (1 - l2 / smoothness) |g|. After 200 rounds there are only such steps. This holds for real numbers; `tolerance` has to be above what
+    /// the gradient errs by rounding.
+    pub fn minimise_surely(&self, tolerance: f64, smoothness: f64) -> Minimum {
+        self.search(tolerance, Some(smoothness))
+    }
+
+    /// With a smoothness, until it ends; without, until nothing improves or for `MOST_STEPS`.
+    fn search(&self, tolerance: f64, smoothness: Option<f64>) -> Minimum {
         let size = self.design.coordinates() as usize;
         let (mut at, mut gradient) = (vec![0.0; size], vec![0.0; size]);
         let (mut next, mut next_gradient) = (at.clone(), gradient.clone());
@@ -98,7 +125,9 @@ impl Objective<'_> {
         let mut next_margins = margins.clone();
         let mut value = self.evaluate(&at, &mut margins, &mut gradient);
         let first = norm(&gradient);
-        for _ in 0..MOST_STEPS {
+        let mut steps = 0;
+        while smoothness.is_some() || steps < MOST_STEPS {
+            steps += 1;
             let slope_norm = norm(&gradient);
             if slope_norm <= tolerance {
                 break;
@@ -124,8 +153,18 @@ impl Objective<'_> {
                     break None;
                 }
             };
-            let Some(found) = improved else { break };
-            value = found;
+            value = match (improved, smoothness) {
+                // After so many Newton steps only what is proved to shorten the gradient counts.
+                (Some(found), _) if steps < MOST_STEPS => found,
+                (Some(found), None) => found,
+                (None, None) => break,
+                (_, Some(smoothness)) => {
+                    for ((next, at), slope) in next.iter_mut().zip(&at).zip(&gradient) {
+                        *next = at - slope / smoothness;
+                    }
+                    self.evaluate(&next, &mut next_margins, &mut next_gradient)
+                }
+            };
             std::mem::swap(&mut at, &mut next);
             std::mem::swap(&mut gradient, &mut next_gradient);
             std::mem::swap(&mut margins, &mut next_margins);
@@ -284,6 +323,44 @@ mod tests {
             assert!(minimum.gradient_norm <= 1e-11, "{loss}: {}", minimum.gradient_norm);
             for (found, expected) in minimum.coordinates.iter().zip(expected) {
                 assert!((found - expected).abs() < 1e-5, "{loss}: {found} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_sure_search_ends_even_by_gradient_steps_alone() {
+        let rows = data(Loss::Logistic);
+        let design = Design::new(&rows, 8, Some(1.0), true);
+        // Noise of 1e5 on each coordinate: far from zero, where Newton's steps saturate.
+        let linear: Vec<f64> = (0..9).map(|at| if at % 2 == 0 { 1e5 } else { -1e5 }).collect();
+        for linear in [None, Some(linear.as_slice())] {
+            let objective = Objective {
+                design: &design,
+                loss: Loss::Logistic,
+                divisor: 1.0,
+                l2: 2.0,
+                intercept_in_norm: true,
+                linear,
+            };
+            let smoothness = 0.25 * 2.0 * 300.0 + 2.0;
+            let sure = objective.minimise_surely(1e-7, smoothness);
+            assert!(sure.gradient_norm <= 1e-7, "{}", sure.gradient_norm);
+            let mut at = vec![0.0; 9];
+            let (mut margins, mut gradient) = (vec![0.0; 300], vec![0.0; 9]);
+            let mut before = f64::INFINITY;
+            for _ in 0..3_000 {
+                objective.evaluate(&at, &mut margins, &mut gradient);
+                let now = norm(&gradient);
+                let rounding = 1e-9;
+                assert!(now <= (1.0 - 2.0 / smoothness) * before + rounding, "{now} {before}");
+                before = now;
+                for (place, slope) in at.iter_mut().zip(&gradient) {
+                    *place -= slope / smoothness;
+                }
+            }
+            assert!(before <= 1e-7, "{before}");
+            for (one, other) in at.iter().zip(&sure.coordinates) {
+                assert!((one - other).abs() <= 1e-6, "{one} {other}");
             }
         }
     }

@@ -13,8 +13,12 @@ use organza_mechanism::{Purpose, RandomSource};
 const OUTPUT_MULTIPLIER: f64 = 1_000.0;
 /// The share of delta for the tilt; the rest is for the noise on the minimum.
 const TILT_DELTA: f64 = 0.9;
-/// The norm that the gradient of the summed objective has to be brought below.
+/// The norm that the gradient of the summed objective has to be brought below, at the least.
 const TOLERANCE: f64 = 1e-6;
+/// Up to so many records the gradient's rounding is far below `TOLERANCE`; from there on both grow alike.
+const RECORDS: f64 = 1e6;
+/// Up to a tilt of this deviation as well.
+const TILT: f64 = 1e3;
 
 /// Objective perturbation of logistic regression, calibrated.
 ///
@@ -56,14 +60,22 @@ const TOLERANCE: f64 = 1e-6;
 /// *An inexact minimum.* J is lambda-strongly convex, so a point v with |grad J(v)| <= t is within t / lambda of the
 /// minimum w. What is released is v + N(0, r^2 I) = w + ((v - w) + N(0, r^2 I)): the release of w, followed by that of
 /// v - w with Gaussian noise. Given w and the data b is known, hence v is, and v - w lies in a ball of radius t / lambda
-/// whatever the data, so its sensitivity is at most 2 t / lambda. The event is the composition of both. That the search
-/// reaches t is checked; where it does not, nothing is released.
+/// whatever the data, so its sensitivity is at most 2 t / lambda. The event is the composition of both. The search
+/// reaches t whatever the data ([`Objective::minimise_surely`]), so that there is no failure which could tell of them. How
+/// long it takes does depend on them, as all timings do.
+///
+/// *Rounding.* Sums are in double precision. A sum of n slopes errs by about n^1.5 R 2^-53 if its n roundings are
+/// independent of one another, 1e-7 for a million; the tilt's share is s sqrt(p) 2^-53. So t = 1e-6 max(1, (n / 10^6)^1.5,
+/// s / 1000), n the released or declared number of records, and half of it is left for this. Noise is drawn in double
+/// precision and taken for real Gaussian: both are idealised, and the certificate says so.
 #[derive(Clone, Debug)]
 pub struct Perturbation {
     /// The weight of the squared norm beside the *sum* of losses (lambda).
     pub lambda: f64,
     /// The deviation of each coordinate of the tilt (s).
     pub deviation: f64,
+    /// The norm that the gradient of the summed objective is brought below (t).
+    pub tolerance: f64,
     /// The deviation of the noise on each coordinate of the minimum (r).
     pub output_deviation: f64,
     /// What it costs.
@@ -81,13 +93,15 @@ impl Perturbation {
         Loss::Logistic.curvature_bound(0.0) * norm * norm / libm::expm1(cost)
     }
 
-    /// The least noise that keeps it within `target`, with rows of norm `norm` and what was charged `before`.
+    /// The least noise that keeps it within `target`, with rows of norm `norm` and what was charged `before`;
+    /// `records` is about how many there are, by declaration or release, and shapes the tolerance alone.
     ///
     /// # Errors
     /// If lambda is so small that its cost alone exceeds the budget.
     pub fn calibrate(
         norm: f64,
         lambda: f64,
+        records: f64,
         target: &Target,
         before: &[Event],
     ) -> Result<Self, CalibrateError> {
@@ -110,21 +124,18 @@ impl Perturbation {
             });
         }
         let deviation = norm * smallest_multiplier(left, delta);
-        let output_deviation = OUTPUT_MULTIPLIER * 2.0 * TOLERANCE / lambda;
+        let growth = libm::pow(records.max(0.0) / RECORDS, 1.5).max(deviation / TILT).max(1.0);
+        let tolerance = TOLERANCE * growth;
+        let output_deviation = OUTPUT_MULTIPLIER * 2.0 * tolerance / lambda;
         let tilt = Event::Approximate { epsilon, delta };
         let output = Event::Gaussian { noise_multiplier: OUTPUT_MULTIPLIER };
         let event = Event::Compose(vec![tilt, output]);
-        Ok(Self { lambda, deviation, output_deviation, event })
+        Ok(Self { lambda, deviation, tolerance, output_deviation, event })
     }
 
-    /// The released coordinates, the intercept last; `None` if the search did not reach its tolerance.
-    /// Rows of `design` must have at most the norm that it was calibrated for. `divisor` only scales numbers.
-    pub fn release(
-        &self,
-        design: &Design<'_>,
-        divisor: f64,
-        source: &RandomSource,
-    ) -> Option<Vec<f64>> {
+    /// The released coordinates, the intercept last. Rows of `design` must have at most the norm that it was
+    /// calibrated for. `divisor` only scales numbers.
+    pub fn release(&self, design: &Design<'_>, divisor: f64, source: &RandomSource) -> Vec<f64> {
         let size = design.coordinates() as usize;
         let mut tilt = vec![0.0; size];
         fill_normal(&mut tilt, &mut source.substream(Purpose::Noise, 0, 0));
@@ -138,18 +149,15 @@ impl Perturbation {
             linear: Some(&tilt),
         };
         // Half of the tolerance is left to the rounding of the gradient itself.
-        let Minimum { mut coordinates, gradient_norm, .. } =
-            objective.minimise(0.5 * TOLERANCE / divisor);
-        let reached = gradient_norm * divisor <= 0.5 * TOLERANCE;
-        if !reached {
-            return None;
-        }
+        let tolerance = 0.5 * self.tolerance / divisor;
+        let Minimum { mut coordinates, .. } =
+            objective.minimise_surely(tolerance, objective.smoothness());
         let mut noise = vec![0.0; size];
         fill_normal(&mut noise, &mut source.substream(Purpose::Noise, 1, 0));
         for (coordinate, draw) in coordinates.iter_mut().zip(&noise) {
             *coordinate += self.output_deviation * draw;
         }
-        Some(coordinates)
+        coordinates
     }
 }
 
@@ -189,7 +197,7 @@ mod tests {
         let runs = RUNS;
         let above = (0..runs).filter(|run| {
             let source = RandomSource::from_seed(*run).named(purpose);
-            perturbation.release(&design, 1.0, &source).unwrap()[0] > 0.5
+            perturbation.release(&design, 1.0, &source)[0] > 0.5
         });
         above.count() as f64 / runs as f64
     }
@@ -207,7 +215,7 @@ mod tests {
     #[test]
     fn a_release_keeps_its_promise_and_one_with_less_noise_does_not() {
         let target = Target::new(1.0, 1e-2);
-        let sound = Perturbation::calibrate(1.0, LAMBDA, &target, &[]).unwrap();
+        let sound = Perturbation::calibrate(1.0, LAMBDA, 2.0, &target, &[]).unwrap();
         assert!(!violates(&sound, 1.0, 1e-2));
         let broken = Perturbation { deviation: sound.deviation / 6.0, ..sound };
         assert!(violates(&broken, 1.0, 1e-2), "the test has to see a sixth of the noise");
@@ -254,12 +262,12 @@ mod tests {
     fn the_event_costs_no_more_than_the_target() {
         let before = [Event::Laplace { noise_multiplier: 100.0 }];
         let target = Target::new(1.0, 1e-5);
-        let perturbation = Perturbation::calibrate(1.5, 30.0, &target, &before).unwrap();
+        let perturbation = Perturbation::calibrate(1.5, 30.0, 1e3, &target, &before).unwrap();
         let all = Event::Compose(before.iter().cloned().chain([perturbation.event]).collect());
         let account = Accountant::new(Neighbouring::AddRemove).compose(&all).unwrap();
         let spent = account.epsilon(1e-5).unwrap().epsilon;
         assert!((0.99..=1.0).contains(&spent), "{spent}");
-        let tight = Perturbation::calibrate(1.5, 1e-3, &target, &[]).unwrap_err().to_string();
+        let tight = Perturbation::calibrate(1.5, 1e-3, 1e3, &target, &[]).unwrap_err().to_string();
         assert!(tight.contains("raise --l2"), "{tight}");
     }
 }

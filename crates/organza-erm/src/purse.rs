@@ -1,10 +1,11 @@
 //! What pays for a fit: the budget, with a ledger file or without.
 
+use crate::groups::Groups;
 use crate::settings::{Method, Settings};
 use organza_accountant::Accountant;
 use organza_ledger::{
-    Account, AccountError, Budget, BudgetError, Charge, Event, Header, Ledger, LedgerError,
-    PublicFact,
+    Account, AccountError, Budget, BudgetError, Charge, Charged, Event, Header, Ledger,
+    LedgerError, PublicFact,
 };
 use std::path::Path;
 use thiserror::Error;
@@ -31,6 +32,28 @@ pub enum PurseError {
         /// The budget.
         budget: f64,
     },
+}
+
+/// What charges are relative to, and what was declared.
+pub(crate) fn header(
+    settings: &Settings,
+    groups: Option<&Groups>,
+    width: Option<String>,
+) -> Header {
+    let Settings { method, delta, units, .. } = *settings;
+    let mut header = Header::new(method.neighbouring(), method.unit(), delta);
+    if let Some(width) = width {
+        header = header.declare_public("features", width);
+    }
+    if let Some(units) = units {
+        header = header.declare_public("units", units.to_string());
+    }
+    match (method, groups) {
+        (Method::Corrected | Method::Printed, Some(groups)) => {
+            header.declare_public("groups", groups.len().to_string())
+        }
+        _ => header,
+    }
 }
 
 /// A budget and what was charged to it. Without a file the charges live as long as this does, and go
@@ -65,12 +88,13 @@ impl Purse {
         })
     }
 
-    /// Makes a charge, or refuses: nothing of it may be released before this has returned.
-    pub(crate) fn charge(&mut self, charge: Charge) -> Result<(), PurseError> {
+    /// Makes a charge, or refuses: nothing of it may be released before this has returned. With a
+    /// ledger there is a proof of it.
+    pub(crate) fn charge(&mut self, charge: Charge) -> Result<Option<Charged>, PurseError> {
         if let Some(ledger) = &mut self.ledger {
-            let _paid = self.budget.charge(ledger, &self.account, charge)?;
+            let paid = self.budget.charge(ledger, &self.account, charge)?;
             self.spent = Account::epsilon(&self.account, &ledger.events(), self.header.delta)?;
-            return Ok(());
+            return Ok(Some(paid));
         }
         let mut events = self.memory.clone();
         events.push(match charge.steps {
@@ -83,7 +107,7 @@ impl Purse {
             return Err(PurseError::Exceeded { purpose, asked, budget });
         }
         (self.memory, self.spent) = (events, asked);
-        Ok(())
+        Ok(None)
     }
 
     /// All that was charged.

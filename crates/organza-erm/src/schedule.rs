@@ -157,8 +157,10 @@ impl Known<'_> {
     fn sampling(&self) -> (f64, f64) {
         match self.settings.method {
             Method::Corrected | Method::Printed => (1.0, self.units / self.groups as f64),
-            _ => {
-                let usual = (self.units / 16.0).max(256.0);
+            method => {
+                // Laplace noise of a large epsilon gains little by sampling, and groups are few: half of them.
+                let part = if method == Method::PoissonGroups { 2.0 } else { 16.0 };
+                let usual = (self.units / part).max(256.0);
                 let batch = self.settings.batch.unwrap_or(usual).min(self.units);
                 (batch / self.units, batch)
             }

@@ -132,6 +132,43 @@ fn tables_with_declared_columns_are_read_and_their_features_have_names() {
 }
 
 #[test]
+fn private_categories_are_released_first_and_serve_new_rows() {
+    let place = tempdir().unwrap();
+    let text = format!("label,a,b,color,size\n{}1,1,1,octarine,0\n", rows(csv));
+    fs::write(place.path().join("rows.csv"), text).unwrap();
+    let line = "erm --data rows.csv --test rows.csv --label label --numeric a --numeric b \
+                --private-categories color --delta 1e-5 --out run -q";
+    let fit = organza_in(place.path(), line);
+    assert_eq!(fit.code, Some(0), "{}", fit.stderr);
+    let table = fs::read_to_string(place.path().join("run/coefficients.csv")).unwrap();
+    for name in [",color=red,", ",color=green,", "5,color=(other),"] {
+        assert!(table.contains(name), "{name}: {table}");
+    }
+    for file in fs::read_dir(place.path().join("run")).unwrap() {
+        let bytes = fs::read(file.unwrap().path()).unwrap();
+        assert!(!String::from_utf8_lossy(&bytes).contains("octarine"), "of one record alone");
+    }
+    let ledger = fs::read_to_string(place.path().join("run/ledger.jsonl")).unwrap();
+    assert!(ledger.lines().nth(1).unwrap().contains("categories"), "{ledger}");
+    fs::write(place.path().join("new.csv"), "color,b,a\nred,0,1\noctarine,1,0\nblue,1,0\n")
+        .unwrap();
+    let said = organza_in(place.path(), "predict run --data new.csv");
+    let said: Vec<&str> = said.stdout.lines().collect();
+    assert!(said.len() == 3 && said[1] == said[2], "{said:?}");
+}
+
+#[test]
+fn a_width_from_the_data_is_said_on_the_certificate() {
+    let place = tempdir().unwrap();
+    fs::write(place.path().join("rows"), rows(libsvm)).unwrap();
+    let fit = organza_in(place.path(), "erm --data rows --out run");
+    assert_eq!(fit.code, Some(0), "{}", fit.stderr);
+    assert!(fit.stderr.contains("4 features, the largest index of the data"), "{}", fit.stderr);
+    let certificate = fs::read_to_string(place.path().join("run/certificate.json")).unwrap();
+    assert!(certificate.contains("4, the largest index of the data"), "{certificate}");
+}
+
+#[test]
 fn what_makes_no_sense_says_where_and_what_to_do() {
     let place = tempdir().unwrap();
     fs::write(place.path().join("rows"), "1 1:1\n1 0:1\n").unwrap();

@@ -1,10 +1,13 @@
 //! From the columns of a table to features, by what a person declared about them.
 
-use super::{LabelKind, MOST_FEATURES, RowProblem, SparseRows};
+use super::{LabelKind, MOST_FEATURES, RowProblem, SparseRows, UnreleasedRows};
+use crate::DataError;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::path::Path;
 
-/// What a table's columns are. Everything here is declared, and nothing is learned from the data.
+/// What a table's columns are. Everything here is declared, and nothing is learned from the data but by a
+/// release with a charge.
 ///
 /// Features are laid out in the order of `features`: a numeric column is one feature, hashed
 /// categories are as many as there are buckets, listed ones as many as are listed and one more for
@@ -48,6 +51,9 @@ pub enum Categories {
     Hashed(u64),
     /// These, in this order, and one feature for all others.
     Listed(Vec<String>),
+    /// Those that are released, and one feature for all others. Such columns come last, and have no features
+    /// but that one before [`Columns::with_categories`].
+    Private,
 }
 
 impl Column {
@@ -66,7 +72,13 @@ impl Column {
             Self::Categorical { categories: Categories::Listed(names), .. } => {
                 names.len() as u64 + 1
             }
+            Self::Categorical { categories: Categories::Private, .. } => 1,
         }
+    }
+
+    /// Whether its categories are still to be released.
+    pub fn is_private(&self) -> bool {
+        matches!(self, Self::Categorical { categories: Categories::Private, .. })
     }
 }
 
@@ -116,12 +128,55 @@ pub(super) struct Resolved<'a> {
     /// The place of each listed category.
     listed: Vec<HashMap<&'a str, u64>>,
     entries: Vec<(u32, f32)>,
+    /// The first number that stands for a category that is not released.
+    known: u64,
+    /// The number of each of them after that, by column and name.
+    unreleased: HashMap<(u32, String), u32>,
 }
 
 impl Columns {
     /// How many features there are in all.
     pub fn width(&self) -> u64 {
         self.features.iter().map(Column::width).fold(0, u64::saturating_add)
+    }
+
+    /// How many features there are before the private columns.
+    pub(super) fn known_width(&self) -> u64 {
+        let known = self.features.iter().filter(|column| !column.is_private());
+        known.map(Column::width).fold(0, u64::saturating_add)
+    }
+
+    /// The first column whose categories are still to be released.
+    pub fn first_private(&self) -> Option<&str> {
+        self.features.iter().find(|column| column.is_private()).map(Column::name)
+    }
+
+    /// Refuses to read rows whose categories are still to be released.
+    pub(super) fn need_no_release(&self, path: &Path) -> Result<(), DataError> {
+        let Some(name) = self.first_private() else { return Ok(()) };
+        let problem = format!("the categories of `{name}` are not released yet");
+        Err(DataError::Table { path: path.to_owned(), problem })
+    }
+
+    /// The same, with these categories listed in the private columns, in this order: pairs of a column's
+    /// place among the features and a name.
+    pub fn with_categories<'c>(
+        &self,
+        categories: impl IntoIterator<Item = super::Category<'c>>,
+    ) -> Self {
+        let mut listed: HashMap<u32, Vec<String>> = HashMap::new();
+        for (column, name) in categories {
+            listed.entry(column).or_default().push(name.to_owned());
+        }
+        let mut columns = self.clone();
+        for (place, column) in (0..).zip(&mut columns.features) {
+            if let Column::Categorical { categories, .. } = column
+                && *categories == Categories::Private
+            {
+                *categories = Categories::Listed(listed.remove(&place).unwrap_or_default());
+            }
+        }
+        columns
     }
 
     /// The name of each feature that has one: numeric columns and listed categories.
@@ -138,6 +193,9 @@ impl Columns {
                     Column::Categorical { name, categories: Categories::Listed(names) } => {
                         let other = "(other)".to_owned();
                         format!("{name}={}", names.get(inside as usize).unwrap_or(&other))
+                    }
+                    Column::Categorical { name, categories: Categories::Private } => {
+                        format!("{name}=(other)")
                     }
                 });
             }
@@ -175,6 +233,9 @@ impl Columns {
             (None, LabelKind::Ignored) => None,
             (None, _) => return Err("which column is the label? Give --label".into()),
         };
+        if !self.features.is_sorted_by_key(Column::is_private) {
+            return Err("columns of private categories must come after all others".into());
+        }
         let mut first = 0;
         let mut places = Vec::new();
         let mut listed = Vec::new();
@@ -197,7 +258,17 @@ impl Columns {
             first += column.width();
         }
         let group = self.group.as_deref().map(find).transpose()?;
-        Ok(Resolved { columns: self, labels, label, group, places, listed, entries: Vec::new() })
+        Ok(Resolved {
+            columns: self,
+            labels,
+            label,
+            group,
+            places,
+            listed,
+            entries: Vec::new(),
+            known: self.known_width(),
+            unreleased: HashMap::new(),
+        })
     }
 }
 
@@ -220,7 +291,7 @@ impl Resolved<'_> {
         let label = self.labels.accept(label)?;
         self.entries.clear();
         let columns = self.columns.features.iter().zip(&self.places).zip(&self.listed);
-        for ((column, (place, first)), listed) in columns {
+        for (number, ((column, (place, first)), listed)) in (0..).zip(columns) {
             let field = field(*place);
             let (feature, value) = match column {
                 Column::Numeric { name, range } => match field.number() {
@@ -239,11 +310,29 @@ impl Resolved<'_> {
                     let place = listed.get(text.as_str()).copied();
                     (first + place.unwrap_or(names.len() as u64), 1.0)
                 }
+                Column::Categorical { categories: Categories::Private, .. } => {
+                    let next = self.unreleased.len() as u32;
+                    let place = self.unreleased.entry((number, field.text())).or_insert(next);
+                    (self.known + u64::from(*place), 1.0)
+                }
             };
             self.entries.push((feature as u32, value));
         }
         let group = self.group.map(|place| field(place).text());
         rows.push(label, &mut self.entries, group.as_deref())
+    }
+
+    /// No rows yet, of as many features as are known beforehand.
+    pub(super) fn no_rows(&self) -> SparseRows {
+        SparseRows::new(self.columns.first_private().is_none().then(|| self.columns.width()))
+    }
+
+    /// The rows with the names of the categories that are still to be released.
+    pub(super) fn finish(self, rows: SparseRows) -> UnreleasedRows {
+        let mut names: Vec<_> = self.unreleased.into_iter().collect();
+        names.sort_unstable_by_key(|(_, number)| *number);
+        let names = names.into_iter().map(|(name, _)| name).collect();
+        UnreleasedRows::new(self.columns.clone(), rows, names)
     }
 }
 

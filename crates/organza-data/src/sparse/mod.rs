@@ -3,11 +3,12 @@
 //! ```text
 //! libsvm ────────────┐
 //! CSV, TSV ─(Columns)┼─▶ SparseRows
-//! Parquet ──(Columns)┘
+//! Parquet ──(Columns)┤        ▲
+//!                    └─▶ UnreleasedRows ─▶ counts of categories ─(mechanism)─▶ Columns
 //! ```
 //!
 //! Nothing here is private: the rows *are* the data. Widths, ranges and categories are declared by a
-//! person; a reader never learns them from the data, but for [`SparseRows::largest_column`], which
+//! person, or released by a mechanism; a reader never learns them from the data, but for [`SparseRows::largest_column`], which
 //! says itself that it is not private.
 
 mod columns;
@@ -17,14 +18,16 @@ mod parquet_file;
 mod problem;
 mod rows;
 mod separated;
+mod unreleased;
 
 pub use columns::{Categories, Column, Columns};
 pub use label::LabelKind;
 pub use libsvm::read_libsvm;
-pub use parquet_file::read_parquet;
+pub use parquet_file::{read_parquet, read_unreleased_parquet};
 pub use problem::RowProblem;
 pub use rows::{Row, SparseRows};
-pub use separated::read_separated;
+pub use separated::{read_separated, read_unreleased};
+pub use unreleased::{Category, UnreleasedRows};
 
 /// The widest table: column numbers take 32 bits, and one more coordinate is left for an intercept.
 pub const MOST_FEATURES: u64 = (1 << 32) - 2;

@@ -1,7 +1,7 @@
 //! Parquet: flat tables of numbers and texts, uncompressed or by Snappy.
 
 use super::columns::Field;
-use super::{Columns, LabelKind, RowProblem, SparseRows};
+use super::{Columns, LabelKind, RowProblem, SparseRows, UnreleasedRows};
 use crate::{DataError, LineProblem, Place};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -12,12 +12,26 @@ use std::path::Path;
 /// Reads a table, row by row. Rows are counted from 1 in errors.
 ///
 /// # Errors
-/// When it cannot be read, lacks a column, or a row makes no sense: with file and row.
+/// When it cannot be read, lacks a column, a row makes no sense (with file and row), or categories are
+/// still to be released.
 pub fn read_parquet(
     path: &Path,
     columns: &Columns,
     labels: LabelKind,
 ) -> Result<SparseRows, DataError> {
+    columns.need_no_release(path)?;
+    Ok(read_unreleased_parquet(path, columns, labels)?.with_columns(columns))
+}
+
+/// The same for a table some of whose categories may be secret.
+///
+/// # Errors
+/// As [`read_parquet`].
+pub fn read_unreleased_parquet(
+    path: &Path,
+    columns: &Columns,
+    labels: LabelKind,
+) -> Result<UnreleasedRows, DataError> {
     let table = |problem: String| DataError::Table { path: path.to_owned(), problem };
     let failed = |error: ParquetError| table(format!("no readable Parquet file: {error}"));
     let file = File::open(path).map_err(DataError::read(path))?;
@@ -26,7 +40,7 @@ pub fn read_parquet(
     let header: Vec<String> =
         schema.get_fields().iter().map(|field| field.name().to_owned()).collect();
     let mut resolved = columns.resolve(&header, labels).map_err(table)?;
-    let mut rows = SparseRows::new(Some(columns.width()));
+    let mut rows = resolved.no_rows();
     for (number, row) in reader.get_row_iter(None).map_err(failed)?.enumerate() {
         let row = row.map_err(failed)?;
         let fields: Vec<&record::Field> = row.get_column_iter().map(|(_, field)| field).collect();
@@ -41,7 +55,10 @@ pub fn read_parquet(
             DataError::line(&place, LineProblem::Row(problem))
         })?;
     }
-    if rows.is_empty() { Err(table("there is no row".into())) } else { Ok(rows) }
+    if rows.is_empty() {
+        return Err(table("there is no row".into()));
+    }
+    Ok(resolved.finish(rows))
 }
 
 /// The text of a field that is no number.

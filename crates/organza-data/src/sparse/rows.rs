@@ -90,6 +90,26 @@ impl SparseRows {
         (!self.groups.is_empty()).then_some(&self.groups)
     }
 
+    /// Gives every column the number that `number` makes of it, which must differ within a row, among so many
+    /// features.
+    pub(super) fn renumber(&mut self, features: u64, number: impl Fn(u32) -> u32) {
+        self.features = Some(features);
+        self.columns.iter_mut().for_each(|column| *column = number(*column));
+        for index in 0..self.len() {
+            let start = self.starts[index];
+            let end = self.starts.get(index + 1).copied().unwrap_or(self.columns.len());
+            if self.columns[start..end].is_sorted() {
+                continue;
+            }
+            let entries = self.columns[start..end].iter().zip(&self.values[start..end]);
+            let mut entries: Vec<(u32, f32)> = entries.map(|(it, value)| (*it, *value)).collect();
+            entries.sort_unstable_by_key(|(column, _)| *column);
+            for (place, (column, value)) in (start..end).zip(entries) {
+                (self.columns[place], self.values[place]) = (column, value);
+            }
+        }
+    }
+
     /// Adds a row. Entries of value zero are left out.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! CSV and TSV with a header line, plain or gzip.
 
 use super::columns::Field;
-use super::{Columns, LabelKind, RowProblem, SparseRows};
+use super::{Columns, LabelKind, RowProblem, SparseRows, UnreleasedRows};
 use crate::{DataError, LineProblem, Place};
 use csv::{ErrorKind, ReaderBuilder, StringRecord};
 use flate2::bufread::MultiGzDecoder;
@@ -12,13 +12,28 @@ use std::path::Path;
 /// Reads a table whose fields are parted by `delimiter`, a comma or a tab, row by row.
 ///
 /// # Errors
-/// When it cannot be read, its header lacks a column, or a row makes no sense: with file and line.
+/// When it cannot be read, its header lacks a column, a row makes no sense (with file and line), or
+/// categories are still to be released.
 pub fn read_separated(
     path: &Path,
     delimiter: u8,
     columns: &Columns,
     labels: LabelKind,
 ) -> Result<SparseRows, DataError> {
+    columns.need_no_release(path)?;
+    Ok(read_unreleased(path, delimiter, columns, labels)?.with_columns(columns))
+}
+
+/// The same for a table some of whose categories may be secret.
+///
+/// # Errors
+/// As [`read_separated`].
+pub fn read_unreleased(
+    path: &Path,
+    delimiter: u8,
+    columns: &Columns,
+    labels: LabelKind,
+) -> Result<UnreleasedRows, DataError> {
     let failed = |error: csv::Error| failure(path, error);
     let mut reader = ReaderBuilder::new()
         .delimiter(delimiter)
@@ -28,7 +43,7 @@ pub fn read_separated(
         reader.headers().map_err(failed)?.iter().map(|name| name.trim().to_owned()).collect();
     let table = |problem| DataError::Table { path: path.to_owned(), problem };
     let mut resolved = columns.resolve(&header, labels).map_err(table)?;
-    let mut rows = SparseRows::new(Some(columns.width()));
+    let mut rows = resolved.no_rows();
     let mut record = StringRecord::new();
     while reader.read_record(&mut record).map_err(failed)? {
         let line = record.position().map_or(0, csv::Position::line);
@@ -42,7 +57,10 @@ pub fn read_separated(
             DataError::line(&place, LineProblem::Row(problem))
         })?;
     }
-    if rows.is_empty() { Err(table("there is no row after the header".into())) } else { Ok(rows) }
+    if rows.is_empty() {
+        return Err(table("there is no row after the header".into()));
+    }
+    Ok(resolved.finish(rows))
 }
 
 /// The bytes of a file, decompressed if it begins like gzip.

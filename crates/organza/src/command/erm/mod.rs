@@ -11,12 +11,13 @@ use crate::usage::UsageError;
 use bounds::Bounds;
 use clap::{Args, Subcommand};
 use options::Options;
-use organza_erm::{Fit, Method, SettingError, Settings, fit, score};
+use organza_data::sparse::{SparseRows, UnreleasedRows};
+use organza_erm::{Fit, Method, SettingError, Settings, TableFit, fit, fit_table, score};
 use organza_train::RunFolder;
 pub(super) use reader::Reader;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 use summary::Summary;
 
@@ -71,6 +72,20 @@ pub(super) struct Saved {
     pub(super) reader: Reader,
 }
 
+/// A fit, with what it is measured by and where it is written.
+struct Fitted {
+    folder: RunFolder,
+    fitted: Fit,
+    rows: SparseRows,
+    test: Option<SparseRows>,
+    reader: Reader,
+}
+
+/// The ledger's file; none without privacy.
+fn ledger(settings: &Settings, folder: &RunFolder) -> Option<PathBuf> {
+    (settings.method != Method::None).then(|| folder.file("ledger.jsonl"))
+}
+
 impl Erm {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
         match &self.ask {
@@ -86,7 +101,31 @@ impl Erm {
         let data = self.options.data()?;
         RunFolder::check_free(&self.out)?;
         let begun = Instant::now();
-        let rows = reader.read(data, settings.model.labels())?;
+        let labels = settings.model.labels();
+        let Fitted { folder, fitted, rows, test, reader } =
+            match reader.read_unreleased(data, labels)? {
+                Some(table) => self.fit_table(&settings, reader, table, output)?,
+                None => self.fit_rows(&settings, reader, data, output)?,
+            };
+        let seconds = begun.elapsed().as_secs_f64();
+        let train = score(&fitted.model, &rows);
+        let test = test.map(|rows| score(&fitted.model, &rows));
+        let summary = Summary::new(&self.out, &settings, &fitted, train, test, seconds);
+        self.write(&folder, settings, reader, &fitted, &summary)?;
+        output.result(&summary)?;
+        Ok(())
+    }
+
+    /// A fit to rows whose features are known.
+    fn fit_rows(
+        &self,
+        settings: &Settings,
+        reader: Reader,
+        data: &Path,
+        output: &Output,
+    ) -> anyhow::Result<Fitted> {
+        let labels = settings.model.labels();
+        let rows = reader.read(data, labels)?;
         let features = match (rows.declared_features(), settings.method) {
             (Some(features), _) => features,
             (None, method) => {
@@ -101,22 +140,33 @@ impl Erm {
             }
         };
         let reader = reader.with_features(features);
+        let test = self.options.test().map(|path| reader.read(path, labels)).transpose()?;
+        self.notes(settings, output);
+        let folder = RunFolder::create(&self.out)?;
+        let fitted = fit(settings, &rows, features, ledger(settings, &folder).as_deref())?;
+        Ok(Fitted { folder, fitted, rows, test, reader })
+    }
+
+    /// A fit to a table whose categories are released first.
+    fn fit_table(
+        &self,
+        settings: &Settings,
+        reader: Reader,
+        table: UnreleasedRows,
+        output: &Output,
+    ) -> anyhow::Result<Fitted> {
+        let labels = settings.model.labels();
         let test = match self.options.test() {
-            Some(path) => Some(reader.read(path, settings.model.labels())?),
+            Some(path) => reader.read_unreleased(path, labels)?,
             None => None,
         };
-        self.notes(&settings, output);
+        self.notes(settings, output);
         let folder = RunFolder::create(&self.out)?;
-        let ledger = folder.file("ledger.jsonl");
-        let is_private = settings.method != Method::None;
-        let fitted = fit(&settings, &rows, features, is_private.then_some(ledger.as_path()))?;
-        let seconds = begun.elapsed().as_secs_f64();
-        let train = score(&fitted.model, &rows);
-        let test = test.map(|rows| score(&fitted.model, &rows));
-        let summary = Summary::new(&self.out, &settings, &fitted, train, test, seconds);
-        self.write(&folder, settings, reader, &fitted, &summary)?;
-        output.result(&summary)?;
-        Ok(())
+        let ledger = ledger(settings, &folder);
+        let TableFit { fit, columns, rows } = fit_table(settings, table, ledger.as_deref())?;
+        let test = test.map(|test| test.with_columns(&columns));
+        let reader = reader.with_features(columns.width()).with_columns(columns);
+        Ok(Fitted { folder, fitted: fit, rows, test, reader })
     }
 
     /// What a person should know before the result.

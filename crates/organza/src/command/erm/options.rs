@@ -61,6 +61,10 @@ struct Rows {
     /// A column whose categories are public: a file lists them, one a line; others share one feature
     #[arg(long, value_name = "COLUMN=FILE")]
     categories: Vec<String>,
+    /// A column whose categories may be secret: those that many units have are released first, with a
+    /// charge of a tenth of the budget; others share one feature
+    #[arg(long, value_name = "COLUMN")]
+    private_categories: Vec<String>,
     /// Features of each hashed column [default: 65536]
     #[arg(long, value_name = "NUMBER")]
     buckets: Option<u64>,
@@ -249,10 +253,15 @@ impl Rows {
             let categories = Categories::Listed(listed);
             features.push(Column::Categorical { name: name.to_owned(), categories });
         }
+        // Last, so that no other feature moves when they are released.
+        for name in &self.private_categories {
+            let categories = Categories::Private;
+            features.push(Column::Categorical { name: name.clone(), categories });
+        }
         if features.is_empty() {
             return Err(UsageError::new(
                 "no column of the table becomes a feature",
-                "name some by --numeric, --categorical or --categories",
+                "name some by --numeric, --categorical, --categories or --private-categories",
             )
             .into());
         }

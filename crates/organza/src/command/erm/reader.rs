@@ -2,8 +2,10 @@
 
 use anyhow::bail;
 use clap::ValueEnum;
-use organza_data::sparse::{Columns, LabelKind, SparseRows};
-use organza_data::sparse::{read_libsvm, read_parquet, read_separated};
+use organza_data::sparse::{Columns, LabelKind, SparseRows, UnreleasedRows};
+use organza_data::sparse::{
+    read_libsvm, read_parquet, read_separated, read_unreleased, read_unreleased_parquet,
+};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -54,6 +56,27 @@ impl Reader {
             (Format::Parquet, Some(columns)) => read_parquet(path, columns, labels)?,
             (_, None) => bail!("a table needs --numeric or --categorical columns"),
         })
+    }
+
+    /// Reads the rows of a table some of whose categories are still to be released; none if no column has such.
+    pub(super) fn read_unreleased(
+        &self,
+        path: &Path,
+        labels: LabelKind,
+    ) -> anyhow::Result<Option<UnreleasedRows>> {
+        let columns = self.columns.as_ref().filter(|columns| columns.first_private().is_some());
+        let Some(columns) = columns else { return Ok(None) };
+        Ok(Some(match self.format {
+            Format::Tsv => read_unreleased(path, b'\t', columns, labels)?,
+            Format::Parquet => read_unreleased_parquet(path, columns, labels)?,
+            Format::Csv | Format::Libsvm => read_unreleased(path, b',', columns, labels)?,
+        }))
+    }
+
+    /// The same, with these columns.
+    pub(super) fn with_columns(mut self, columns: Columns) -> Self {
+        self.columns = Some(columns);
+        self
     }
 
     /// The same, with the number of features known.

@@ -1,0 +1,214 @@
+//! Categories that may be secret: released, paid for, before anything else.
+
+use crate::fit::FitError;
+use crate::groups::Groups;
+use crate::purse::Purse;
+use crate::settings::{Method, Settings};
+use organza_accountant::calibrate::{Target, scale};
+use organza_data::sparse::{Category, Columns, UnreleasedRows};
+use organza_mechanism::{ItemRule, ItemSettings, ItemsPlan, RandomSource};
+
+/// The purpose of the release of categories.
+const CATEGORIES: &str = "categories";
+/// The share of epsilon for it.
+const EPSILON_SHARE: f64 = 0.1;
+/// The part of delta that a category of one unit alone may show with. With the nine tenths that objective
+/// perturbation takes there is as much again for all else.
+const DELTA_SHARE: f64 = 0.05;
+/// How many categories of a group count, for each private column.
+const EACH_OF_GROUP: u64 = 16;
+/// Up to so many categories of a unit Laplace noise on counts hides them at the lower threshold.
+const FEW: u64 = 2;
+
+/// The columns with the categories that many units have, and what is said about them.
+pub(crate) struct Released {
+    pub(crate) columns: Columns,
+    pub(crate) statement: String,
+}
+
+/// Releases the categories of a table's private columns, and charges for it.
+///
+/// # Privacy
+/// The unit is that of the method. A record has one category in each private column, so c is their number; of a
+/// group at most 16 for each column count, chosen by randomness of the group's own. Names are shown by
+/// [`ItemsPlan`], where the mechanism and its proof stand, in the order of noisy counts. Its event, for the
+/// method's relation, costs at most a tenth of epsilon at the whole delta, of which the threshold takes a
+/// twentieth; what follows is calibrated to the rest by composition. With the list a row's features depend on that
+/// row alone.
+pub(crate) fn release(
+    settings: &Settings,
+    table: &UnreleasedRows,
+    groups: Option<&Groups>,
+    source: &RandomSource,
+    purse: &mut Purse,
+) -> Result<Released, FitError> {
+    let columns = table.columns().features.iter().filter(|it| it.is_private()).count() as u64;
+    let by_group = settings.method == Method::PoissonGroups;
+    let plan = plan(settings, if by_group { EACH_OF_GROUP * columns } else { columns })?;
+    let release = plan.release(CATEGORIES, source);
+    let paid = purse.charge(release.charge())?.ok_or(FitError::NoLedger)?;
+    let mut counts = plan.counts::<Category<'_>>(release);
+    match groups.filter(|_| by_group) {
+        Some(groups) => {
+            table.count_groups((0..groups.len()).map(|group| groups.records(group)), &mut counts);
+        }
+        None => table.count_records(&mut counts),
+    }
+    let noisy = counts.noise(paid)?;
+    let columns = table.columns().with_categories(noisy.items().iter().map(|(item, _)| *item));
+    let statement = format!(
+        "{} private categories were released with noise and charged on the ledger: those with noisy counts \
+         from {:.1} on, of each {}; all others share a feature",
+        noisy.items().len(),
+        plan.threshold().unwrap_or(f64::NAN),
+        settings.method.unit(),
+    );
+    Ok(Released { columns, statement })
+}
+
+/// The plan of the release, by the settings alone.
+fn plan(settings: &Settings, items_per_unit: u64) -> Result<ItemsPlan, FitError> {
+    let delta = DELTA_SHARE * settings.delta;
+    let neighbouring = settings.method.neighbouring();
+    let at = |noise: f64| {
+        let rule = if items_per_unit <= FEW {
+            ItemRule::Laplace { epsilon: 1.0 / noise, delta }
+        } else {
+            ItemRule::WeightedGaussian { multiplier: noise, delta }
+        };
+        ItemsPlan::new(ItemSettings { items_per_unit, neighbouring, rule })
+    };
+    // A first look, so that settings that make no sense are named as such.
+    at(1.0)?;
+    let target = Target::new(EPSILON_SHARE * settings.epsilon, settings.delta);
+    let target = Target { neighbouring, ..target };
+    let (noise, _) = scale(&target, |noise| at(noise).ok().map(|plan| plan.event()))?;
+    Ok(at(noise)?)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::fit::{FitError, fit_table};
+    use crate::loss::Loss;
+    use crate::settings::{Method, Settings};
+    use organza_accountant::Accountant;
+    use organza_data::sparse::{Categories, Column, Columns, LabelKind, UnreleasedRows};
+    use organza_data::sparse::{read_separated, read_unreleased};
+    use organza_ledger::Ledger;
+    use std::fmt::Write;
+    use std::path::Path;
+
+    const ROWS: u32 = 6_000;
+
+    /// Cities that half of the rows have, one of a single row, and a label that follows the city.
+    fn write_table(path: &Path) {
+        let mut text = "label,user,city\n".to_owned();
+        for row in 0..ROWS {
+            let (city, label) = match row {
+                17 => ("Atlantis", 1),
+                _ if row % 2 == 0 => ("Ulm", u32::from(row % 10 != 0)),
+                _ => ("Bonn", u32::from(row % 9 == 0)),
+            };
+            writeln!(text, "{label},{},{city}", row / 2).unwrap();
+        }
+        std::fs::write(path, text).unwrap();
+    }
+
+    fn columns(grouped: bool) -> Columns {
+        let city = Column::Categorical { name: "city".into(), categories: Categories::Private };
+        let group = grouped.then(|| "user".to_owned());
+        Columns { label: Some("label".into()), group, features: vec![city] }
+    }
+
+    fn table(path: &Path, grouped: bool) -> UnreleasedRows {
+        read_unreleased(path, b',', &columns(grouped), LabelKind::Binary).unwrap()
+    }
+
+    fn settings(method: Method) -> Settings {
+        let mut settings = Settings::new(Loss::Logistic);
+        (settings.method, settings.epsilon, settings.delta) = (method, 1.0, 1e-5);
+        settings.seed = Some(5);
+        settings.steps = (method != Method::Objective).then_some(4);
+        settings
+    }
+
+    fn names(columns: &Columns) -> Vec<String> {
+        match &columns.features[0] {
+            Column::Categorical { categories: Categories::Listed(names), .. } => names.clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn common_categories_show_and_that_of_one_record_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.csv");
+        write_table(&path);
+        let methods = [Method::Objective, Method::Dpsgd, Method::Corrected, Method::PoissonGroups];
+        for method in methods {
+            let ledger = folder.path().join(method.to_string());
+            let grouped = method == Method::PoissonGroups;
+            let settings = settings(method);
+            let fitted = fit_table(&settings, table(&path, grouped), Some(&ledger)).unwrap();
+            let mut found = names(&fitted.columns);
+            found.sort();
+            assert_eq!(found, ["Bonn", "Ulm"], "{method}");
+            assert_eq!(fitted.fit.model.features(), 3, "{method}");
+
+            let (ledger, torn) = Ledger::open(&ledger).unwrap();
+            assert!(torn.is_none());
+            let charges = ledger.charges();
+            assert_eq!(charges[0].purpose, "categories", "{method}");
+            let account = |take: usize| {
+                let mut account = Accountant::new(method.neighbouring());
+                for event in ledger.events().iter().take(take) {
+                    account = account.compose(event).unwrap();
+                }
+                account.epsilon(1e-5).unwrap().epsilon
+            };
+            assert!((0.09..=0.1).contains(&account(1)), "{method}: {}", account(1));
+            let all = account(usize::MAX);
+            assert!((0.98..=1.0).contains(&all), "{method}: {all}");
+            let said = &fitted.fit.certificate.conditions;
+            assert!(said.iter().any(|it| it.starts_with("2 private categories")), "{said:?}");
+        }
+    }
+
+    #[test]
+    fn raw_counts_would_show_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.csv");
+        write_table(&path);
+        let fitted = fit_table(&settings(Method::None), table(&path, false), None).unwrap();
+        assert_eq!(names(&fitted.columns), ["Ulm", "Bonn", "Atlantis"]);
+        assert_eq!(fitted.fit.certificate.epsilon, None, "and there is no guarantee");
+    }
+
+    #[test]
+    fn new_rows_are_read_by_the_released_categories() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.csv");
+        write_table(&path);
+        let ledger = folder.path().join("ledger");
+        let settings = settings(Method::Objective);
+        let fitted = fit_table(&settings, table(&path, false), Some(&ledger)).unwrap();
+        std::fs::write(&path, "city\nUlm\nBonn\nAtlantis\nUtopia\n").unwrap();
+        let new = read_separated(&path, b',', &fitted.columns, LabelKind::Ignored).unwrap();
+        let said: Vec<f64> = new.iter().map(|row| fitted.fit.model.predict(&row)).collect();
+        assert!(said[0] > 0.5 && said[1] < 0.5 && said[2] == said[3], "{said:?}");
+    }
+
+    #[test]
+    fn without_a_ledger_or_the_groups_of_rows_nothing_is_released() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.csv");
+        write_table(&path);
+        let refused = fit_table(&settings(Method::Objective), table(&path, false), None);
+        assert!(matches!(refused, Err(FitError::NoLedger)));
+        let ledger = folder.path().join("ledger");
+        let method = settings(Method::PoissonGroups);
+        let refused = fit_table(&method, table(&path, false), Some(&ledger));
+        assert!(matches!(refused, Err(FitError::NoGroups)));
+    }
+}
