@@ -52,7 +52,13 @@ fn text_that_is_not_there() {
 fn words_that_are_not_said_or_not_there() {
     let place = text(&b"one two three four\n".repeat(100));
     let place = place.path();
-    refused(place, "train --data text.txt", 1, &["--vocabulary-file", "declared-public"]);
+    // A private vocabulary is paid for before anybody sees that it is too small: the ledger stays.
+    let hidden = Run::new("train --data text.txt --out hidden").in_folder(place).run();
+    assert_eq!(hidden.code, Some(1), "{}", hidden.stderr);
+    for said in ["error: ", "private vocabulary", "--vocabulary-file", "declared-public"] {
+        assert!(hidden.stderr.contains(said), "{said}: {}", hidden.stderr);
+    }
+    assert!(place.join("hidden/ledger.jsonl").exists());
     let line = format!("{TRAIN} --vocabulary-size 50");
     refused(place, &line, 1, &["50 words was asked for", "only 4 distinct"]);
     let line = format!("{TRAIN} --vocabulary-file words.txt");
@@ -72,7 +78,7 @@ fn settings_that_make_no_sense() {
         ("--delta 1", 2, &["--delta is 1"]),
         ("--delta 0", 2, &["--delta is 0"]),
         ("--batch 0", 2, &["--batch is 0"]),
-        ("--batch 5000", 1, &["--batch 5000", "number of training units"]),
+        ("--method dpsgd --batch 5000", 1, &["--batch 5000", "number of training units"]),
         ("--clip 0", 2, &["--clip is 0"]),
         ("--steps 0", 2, &["--steps is 0"]),
         ("--steps 5 --epochs 3", 2, &["--steps", "--epochs"]),
