@@ -90,6 +90,7 @@ fn noises(settings: &Settings) -> Vec<String> {
     let releases = Releases::of(settings);
     let counted = [
         (releases.vocabulary, "vocabulary"),
+        (releases.sizes, "unit sizes"),
         (releases.words, "word counts"),
         (releases.pairs, "pair counts"),
     ];
@@ -123,14 +124,17 @@ mod tests {
         let exact = |what: &str| format!("noise of {what} exact: the law that is charged");
         assert_eq!(
             noises_of(Method::Counts, |_| {}),
-            [exact("vocabulary, word counts, pair counts")]
+            [exact("vocabulary, unit sizes, word counts, pair counts")]
         );
         let public = |it: &mut Settings| it.data.vocabulary = VocabularyOrigin::DeclaredPublic;
-        assert_eq!(noises_of(Method::Counts, public), [exact("word counts, pair counts")]);
+        assert_eq!(
+            noises_of(Method::Counts, public),
+            [exact("unit sizes, word counts, pair counts")]
+        );
         let tuned = |it: &mut Settings| it.counts.fine_tuning_share = 0.2;
         assert_eq!(
             noises_of(Method::Counts, tuned),
-            [exact("vocabulary, word counts, pair counts"), steps.to_owned()]
+            [exact("vocabulary, unit sizes, word counts, pair counts"), steps.to_owned()]
         );
         let plain = |it: &mut Settings| {
             it.data.vocabulary = VocabularyOrigin::DeclaredPublic;

@@ -59,6 +59,8 @@ pub(crate) fn noise(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Releases {
     pub(crate) vocabulary: bool,
+    /// The sizes of units, where clips were not declared.
+    pub(crate) sizes: bool,
     pub(crate) words: bool,
     pub(crate) pairs: bool,
     pub(crate) steps: bool,
@@ -71,9 +73,12 @@ impl Releases {
         let is_private = *method != Method::None;
         let own_words = matches!(data.vocabulary, VocabularyOrigin::Private { .. });
         let pairs = *method == Method::Counts;
+        let words = is_private && counts.word_share > 0.0;
+        let undeclared = words && counts.word_clip.is_none() || pairs && counts.pair_clip.is_none();
         Self {
             vocabulary: is_private && own_words && data.path.is_some(),
-            words: is_private && counts.word_share > 0.0,
+            sizes: undeclared && settings.privacy.unit != Unit::Pair,
+            words,
             pairs,
             steps: !pairs || counts.fine_tuning_share > 0.0,
         }
@@ -150,16 +155,17 @@ impl CountPhases {
     /// Before them, the sizes of units get [`SIZE_SHARE`] of epsilon, unless clips were declared.
     pub(crate) fn new(settings: &Settings, before: &[Event]) -> Result<Self, SessionError> {
         let shares = Shares::of(settings);
-        let Releases { words, pairs, .. } = Releases::of(settings);
+        let Releases { sizes, words, pairs, .. } = Releases::of(settings);
         if !words && !pairs {
             return Ok(Self { sizes: None, words: None, pairs: None });
         }
-        let CountsSettings { word_share, word_clip, pair_clip, .. } = settings.counts;
-        let declared = word_clip.is_some() && (pair_clip.is_some() || !pairs);
-        let needed = settings.privacy.unit != Unit::Pair && !declared;
-        let sizes = needed.then(|| settings.privacy.epsilon.unwrap_or(1.0) * SIZE_SHARE);
+        let sizes = sizes.then(|| settings.privacy.epsilon.unwrap_or(1.0) * SIZE_SHARE);
         let until = if pairs { shares.pairs } else { shares.words };
-        let part = if pairs { word_share / (shares.pairs - shares.vocabulary) } else { 1.0 };
+        let part = if pairs {
+            settings.counts.word_share / (shares.pairs - shares.vocabulary)
+        } else {
+            1.0
+        };
         let at = |noise: f64| {
             let kind =
                 |part: f64| (part > 0.0).then(|| count_noise(settings.privacy.unit, noise, part));

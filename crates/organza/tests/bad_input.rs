@@ -52,6 +52,13 @@ fn text_that_is_not_there() {
 fn words_that_are_not_said_or_not_there() {
     let place = text(&b"one two three four\n".repeat(100));
     let place = place.path();
+    // A private vocabulary is paid for before anybody sees that it is too small: the ledger stays.
+    let hidden = Run::new("train --data text.txt --out hidden").in_folder(place).run();
+    assert_eq!(hidden.code, Some(1), "{}", hidden.stderr);
+    for said in ["error: ", "private vocabulary", "--vocabulary-file", "declared-public"] {
+        assert!(hidden.stderr.contains(said), "{said}: {}", hidden.stderr);
+    }
+    assert!(place.join("hidden/ledger.jsonl").exists());
     let line = format!("{TRAIN} --vocabulary-size 50");
     refused(place, &line, 1, &["50 words was asked for", "only 4 distinct"]);
     let line = format!("{TRAIN} --vocabulary-file words.txt");

@@ -98,8 +98,8 @@ impl Comparison {
                  there is to learn beyond word frequencies was learned.",
             )
             .fact(frequencies.note("test loss").not_private(FROM_DATA));
-        if let Some(loss) = self.not_private_loss {
-            let fact = Fact::new("without privacy", near(loss)).note("test loss");
+        if self.best_loss.is_finite() {
+            let fact = Fact::new("best of all runs", near(self.best_loss)).note("test loss");
             page = page.fact(fact.not_private(FROM_DATA));
         }
         page.section(
