@@ -5,7 +5,7 @@ use crate::session::SessionError;
 use crate::settings::{CountsSettings, Method, Settings, VocabularyOrigin};
 use organza_accountant::calibrate::{Target, scale};
 use organza_data::cooccurrence::{
-    CooccurrenceSettings, PairCounts, PairWeights, UnitSizes, WordCounts,
+    CooccurrenceSettings, PairCounts, PairTable, PairWeights, UnitSizes, WordCounts,
 };
 use organza_data::{PrivateVocabularyPlan, PrivateVocabularySettings, VocabularyRule};
 use organza_ledger::{Event, Unit};
@@ -19,10 +19,10 @@ const VOCABULARY_DELTA: f64 = 0.1;
 /// of thousands of units.
 const SIZE_SHARE: f64 = 0.02;
 
-/// Without a bar of its own, a wide table has the lowest one that at most so many empty cells for each
-/// word reach by their noise, in expectation: what is released follows the number of words and what
-/// occurs, whatever the law of the noise and however many cells there are.
-const FALSE_CELLS: f64 = 3.0;
+/// Without a bar of its own, a wide table has the lowest one that at most so many empty cells reach by
+/// their noise, in expectation: what is released follows what occurs, whatever the law of the noise and
+/// however many cells there are. A lower bar loses less of what the noise does not hide.
+const FALSE_CELLS: f64 = 1e6;
 /// No noise reaches so many deviations in any table, and so many halvings of that are exact enough.
 const MOST_DEVIATIONS: f64 = 64.0;
 const HALVINGS: u32 = 30;
@@ -229,8 +229,7 @@ pub(crate) fn pair_counts(
         Some(deviations) => deviations * deviation,
         None if words <= DENSE_WORDS => return Ok(plan(None)?),
         None => {
-            // A word has half as many cells of its own as there are words.
-            let most = FALSE_CELLS / (f64::from(words) / 2.0);
+            let most = FALSE_CELLS / PairTable::new(words).cells() as f64;
             let (mut low, mut high) = (0.0, MOST_DEVIATIONS * deviation);
             for _ in 0..HALVINGS {
                 let middle = (low + high) / 2.0;
@@ -288,7 +287,7 @@ mod tests {
                     let plan = plan.expect("good settings");
                     let plan = plan.histogram_plan();
                     let bar = plan.bar().expect("wide tables have one") / plan.deviation();
-                    (plan.chance_above(0.0) * f64::from(words) / 2.0, bar)
+                    (plan.chance_above(0.0) * PairTable::new(words).cells() as f64, bar)
                 };
                 let (few, bar) = false_cells(words, None);
                 assert!(few <= FALSE_CELLS, "{few}");
