@@ -97,8 +97,8 @@ pub struct NoisySizes {
 
 /// The bin of a norm; none for a unit without counts.
 fn bin(counts: &[(u64, f64)]) -> Option<u64> {
-    let norm = counts.iter().map(|(_, count)| count * count).sum::<f64>().sqrt();
-    (norm > 0.0).then(|| (2.0 * norm.log2()).ceil().clamp(0.0, (BINS - 1) as f64) as u64)
+    let squares: f64 = counts.iter().map(|(_, count)| count * count).sum();
+    (squares > 0.0).then(|| squares.log2().ceil().clamp(0.0, (BINS - 1) as f64) as u64)
 }
 
 /// The upper end of the bin that holds the median.
