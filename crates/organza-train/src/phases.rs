@@ -233,10 +233,10 @@ pub(crate) fn pair_counts(
             let (mut low, mut high) = (0.0, MOST_DEVIATIONS * deviation);
             for _ in 0..HALVINGS {
                 let middle = (low + high) / 2.0;
-                if small(Some(middle))?.histogram_plan().chance_above(0.0) > most {
-                    low = middle;
-                } else {
-                    high = middle;
+                // A bar that noise never reaches is refused by the plan: it is too high as well.
+                match small(Some(middle)) {
+                    Ok(plan) if plan.histogram_plan().chance_above(0.0) > most => low = middle,
+                    _ => high = middle,
                 }
             }
             high
