@@ -272,9 +272,9 @@ mod tests {
     fn expected(cells: &Cells, descent: &[f32], point: &[f64], stiffness: f64) -> Vec<f64> {
         let mut matrix = vec![0.0; WORDS * WORDS];
         for row in 0..WORDS {
-            for place in cells.starts[row]..cells.starts[row + 1] {
-                let column = cells.entries[place].column as usize;
-                matrix[row * WORDS + column] += f64::from(descent[place]) / stiffness;
+            let places = cells.starts[row]..cells.starts[row + 1];
+            for (entry, slope) in cells.entries[places.clone()].iter().zip(&descent[places]) {
+                matrix[row * WORDS + entry.column as usize] += f64::from(*slope) / stiffness;
             }
             for column in 0..WORDS {
                 let (left, right) = (&cells.words[row], &cells.words[column]);
