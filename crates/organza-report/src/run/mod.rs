@@ -45,8 +45,10 @@ impl RunFiles {
     /// a folder without `metrics.jsonl` and `summary.json` makes a page without them.
     pub fn page(&self) -> Page {
         let Self { certificate, settings, .. } = self;
-        let title =
-            format!("Word vectors, {} steps of {}", count(certificate.steps), settings.method);
+        let title = match certificate.steps {
+            0 => format!("Word vectors by {}", settings.method),
+            steps => format!("Word vectors, {} steps of {}", count(steps), settings.method),
+        };
         let mut page = Page::new(title).lead(plain_words::lead(certificate));
         if settings.method == Method::None {
             page = page.warning("Not private: this run was made without privacy.");
