@@ -41,5 +41,5 @@ pub use prepare::{PrepareError, Prepared, initial, read_text};
 pub use run::{Observer, Outcome, Purse, RunError, RunPlan, StepMethod, run};
 pub use session::{Ended, Finished, Session, SessionError};
 pub use tables::{Reading, Tables, Upkeep};
-pub use task::{Losses, Rows, Task};
+pub use task::{Losses, Rows, Task, number_or_null};
 pub use words::WordTask;

@@ -60,7 +60,11 @@ pub struct Losses {
     pub test: f64,
 }
 
-fn number_or_null<'de, D: serde::Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+/// Reads a number; `null` is none.
+///
+/// # Errors
+/// If it is something else.
+pub fn number_or_null<'de, D: serde::Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let number: Option<f64> = serde::Deserialize::deserialize(from)?;
     Ok(number.unwrap_or(f64::NAN))
 }

@@ -30,8 +30,11 @@ pub(crate) struct Outcome {
     pub(crate) delta: Option<f64>,
     pub(crate) steps: u64,
     pub(crate) seconds: f64,
+    #[serde(deserialize_with = "organza_train::number_or_null")]
     pub(crate) frequency_loss: f64,
     pub(crate) curve: Vec<Point>,
+    /// The fields that come from the data without a charge.
+    not_private: Vec<String>,
 }
 
 impl Outcome {
@@ -39,7 +42,18 @@ impl Outcome {
         let Finished { certificate, curve, frequency_loss, steps, seconds } = finished;
         let (private, epsilon, delta) =
             (certificate.private, certificate.epsilon, certificate.delta);
-        Self { settings, private, epsilon, delta, steps, seconds, frequency_loss, curve }
+        let not_private = ["seconds", "frequency_loss", "curve"].map(str::to_owned).to_vec();
+        Self {
+            settings,
+            private,
+            epsilon,
+            delta,
+            steps,
+            seconds,
+            frequency_loss,
+            curve,
+            not_private,
+        }
     }
 
     /// The losses of the result. *Not private.*
