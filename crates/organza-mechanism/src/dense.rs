@@ -2,8 +2,8 @@
 
 use crate::memory::Memory;
 use crate::noise::{Noise, Projection};
-use crate::random::PrivateRandom;
-use crate::sample::{CHUNK, normals_of, size_of_block};
+use crate::random::{PrivateRandom, Word, Words};
+use crate::sample::{CHUNK, Scratch, normals_of, size_of_block};
 use crate::whole::large_integer;
 use pulp::{Arch, Simd, WithSimd};
 
@@ -59,8 +59,8 @@ pub(crate) struct DenseNoise<'a> {
     exact: bool,
     rows: DenseRows<'a>,
     random: PrivateRandom,
-    words: [u64; CHUNK],
-    sums: [i64; CHUNK],
+    words: Words,
+    sums: Scratch<i64>,
 }
 
 impl<'a> DenseNoise<'a> {
@@ -70,65 +70,56 @@ impl<'a> DenseNoise<'a> {
         rows: DenseRows<'a>,
         random: PrivateRandom,
     ) -> Self {
-        Self { noise, exact, rows, random, words: [0; CHUNK], sums: [0; CHUNK] }
+        Self { noise, exact, rows, random, words: Words::default(), sums: Scratch([0; CHUNK]) }
     }
 
     /// Fills `values` with the averaged values and their noise, from the coordinate `first` on, which is
     /// the one after the last of the call before. Only the last chunk of a block may be short.
     pub(crate) fn fill(&mut self, first: u64, values: &mut [f32]) {
         for (values, first) in values.chunks_mut(CHUNK).zip((first..).step_by(CHUNK)) {
-            let touched = self.rows.put_into(first, &mut self.sums[..values.len()]);
+            let Self { noise, exact, rows, random, words, sums } = &mut *self;
+            let touched = rows.put_into(first, &mut sums.0[..values.len()]);
             let size = size_of_block(values.len());
-            self.random.fill(&mut self.words[..size]);
+            let words = random.fill(words, size);
+            let of_words = touched.then_some(&sums.0[..size]);
             if size == values.len() {
-                self.chunk(touched, values);
+                chunk(noise, *exact, words, of_words, values);
             } else {
                 // Normals come in whole vectors: those beyond the end go nowhere.
                 let mut padded = [0.0; CHUNK];
-                self.chunk(touched, &mut padded[..size]);
+                chunk(noise, *exact, words, of_words, &mut padded[..size]);
                 values.copy_from_slice(&padded[..values.len()]);
             }
             if touched {
-                self.sums.fill(0);
+                sums.0.fill(0);
             }
         }
     }
-
-    fn chunk(&self, touched: bool, values: &mut [f32]) {
-        let (words, sums) = (&self.words[..values.len()], &self.sums[..values.len()]);
-        chunk(self.noise, self.exact, words, touched.then_some(sums), values);
-    }
 }
 
-/// Calls `visit` with the averaged `sums` and their noise, from the first to the last, and where in the row each
-/// piece starts.
-pub(crate) fn noised_row(
+/// Puts the averaged `sums` and their noise into `values`; there are as many words as values, which are whole
+/// vectors, and perhaps fewer sums.
+pub(crate) fn noised_piece(
     noise: &Noise,
     exact: bool,
+    words: &[Word],
     sums: &[i64],
-    mut random: PrivateRandom,
-    mut visit: impl FnMut(usize, &[f32]),
+    values: &mut Scratch<f32>,
 ) {
-    let (mut words, mut values) = ([0; CHUNK], [0.0; CHUNK]);
-    for (sums, start) in sums.chunks(CHUNK).zip((0..).step_by(CHUNK)) {
-        let size = size_of_block(sums.len());
-        let (words, values) = (&mut words[..size], &mut values[..size]);
-        random.fill(words);
-        if size == sums.len() {
-            chunk(noise, exact, words, Some(sums), values);
-        } else {
-            let mut padded = [0; CHUNK];
-            padded[..sums.len()].copy_from_slice(sums);
-            chunk(noise, exact, words, Some(&padded[..size]), values);
-        }
-        visit(start, &values[..sums.len()]);
+    let values = &mut values.0[..words.len()];
+    if words.len() == sums.len() {
+        chunk(noise, exact, words, Some(sums), values);
+    } else {
+        let mut padded = [0; CHUNK];
+        padded[..sums.len()].copy_from_slice(sums);
+        chunk(noise, exact, words, Some(&padded[..words.len()]), values);
     }
 }
 
 const ZEROS: &[i64] = &[0; CHUNK];
 
 /// As many values as there are words; no sums stand for zeros.
-fn chunk(noise: &Noise, exact: bool, words: &[u64], sums: Option<&[i64]>, values: &mut [f32]) {
+fn chunk(noise: &Noise, exact: bool, words: &[Word], sums: Option<&[i64]>, values: &mut [f32]) {
     let (deviation, step) = (noise.deviation, noise.released_step());
     if exact {
         Arch::new().dispatch(InDoubles { words, sums, values, deviation, step });
@@ -141,7 +132,7 @@ fn chunk(noise: &Noise, exact: bool, words: &[u64], sums: Option<&[i64]>, values
 
 /// Noise and sums as doubles that are whole numbers: the same bits as in integers, without a conversion.
 struct InDoubles<'a> {
-    words: &'a [u64],
+    words: &'a [Word],
     /// None where all are zero.
     sums: Option<&'a [i64]>,
     values: &'a mut [f32],
@@ -155,13 +146,12 @@ impl WithSimd for InDoubles<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let Self { words, values, deviation, step, .. } = self;
-        let noise = |normal: f64| (normal * deviation).round_ties_even();
         match self.sums {
-            None => {
-                normals_of(words, &[(); CHUNK], values, |(), normal| (noise(normal) * step) as f32)
-            }
-            Some(sums) => normals_of(words, sums, values, |sum, normal| {
-                ((sum as f64 + noise(normal)) * step) as f32
+            None => normals_of(words, deviation, &[(); CHUNK], values, |(), normal| {
+                (normal.round_ties_even() * step) as f32
+            }),
+            Some(sums) => normals_of(words, deviation, sums, values, |sum, normal| {
+                ((sum as f64 + normal.round_ties_even()) * step) as f32
             }),
         }
     }
@@ -169,7 +159,7 @@ impl WithSimd for InDoubles<'_> {
 
 /// The same for integers of any size.
 struct InIntegers<'a> {
-    words: &'a [u64],
+    words: &'a [Word],
     sums: &'a [i64],
     values: &'a mut [f32],
     deviation: f64,
@@ -184,8 +174,8 @@ impl WithSimd for InIntegers<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let (half, mask) = (self.multiple / 2, -self.multiple);
-        normals_of(self.words, self.sums, self.values, |sum, normal| {
-            let noise = large_integer((normal * self.deviation).round_ties_even());
+        normals_of(self.words, self.deviation, self.sums, self.values, |sum, normal| {
+            let noise = large_integer(normal.round_ties_even());
             let noisy = sum.wrapping_add(noise).wrapping_add(half) & mask;
             (noisy as f64 * self.step) as f32
         });
@@ -208,7 +198,9 @@ mod tests {
             let zeros = vec![0; CHUNK];
             for sums in [&zeros, &sums] {
                 let (mut doubles, mut integers) = ([0.0; CHUNK], [1.0; CHUNK]);
-                let (words, step) = (words.as_slice(), 3e-9);
+                let step = 3e-9;
+                let words: Vec<Word> = words.iter().map(|word| word.to_le_bytes()).collect();
+                let words = words.as_slice();
                 let values = &mut doubles;
                 let some = sums.iter().any(|sum| *sum != 0).then_some(sums.as_slice());
                 Arch::new().dispatch(InDoubles { words, sums: some, values, deviation, step });

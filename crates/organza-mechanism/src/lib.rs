@@ -37,6 +37,7 @@ mod plan;
 pub mod random;
 mod release;
 mod row_index;
+mod row_words;
 mod runs;
 pub mod sample;
 mod scores;
@@ -54,7 +55,7 @@ pub use histogram::{
     Bound, CountNoise, Histogram, HistogramPlan, HistogramSettings, NoisyHistogram, UnitCounts,
 };
 pub use noised::Noised;
-pub use owed::{Indebted, OwedNoise, Settling, Touched, TouchedRows};
+pub use owed::{Debt, Indebted, OwedNoise, Settling, Touched, TouchedRows};
 pub use plan::{NoiseSettings, NumericSparse, Plan, PlanError, PlanSettings, SelectionSettings};
 pub use random::{Purpose, RandomSource};
 pub use release::{NotPaid, Release};

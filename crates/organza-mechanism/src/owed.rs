@@ -1,11 +1,13 @@
 //! Noise that is drawn when a row is next read: dense noise at the cost of the touched rows.
 
 use crate::batch::Run;
-use crate::dense::noised_row;
+use crate::dense::noised_piece;
 use crate::memory::{Lease, Memory};
-use crate::random::{Purpose, StepRandom};
-use crate::sample::{CHUNK, normals_of, size_of_block};
+use crate::random::{Purpose, StepRandom, Word};
+use crate::row_words::each_row_words;
+use crate::sample::{CHUNK, Scratch, normals_of};
 use pulp::{Arch, Simd, WithSimd};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Owed noise is rounded to its deviation over 2^31 to 2^32, as releases are.
@@ -76,33 +78,44 @@ pub struct Settling {
     deviation: f64,
 }
 
+/// A row and what it owes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Debt {
+    /// The row.
+    pub row: u32,
+    /// The sum of the squares of the rates since it was last settled or touched; no such sum owes nothing.
+    pub squared_rates: f64,
+    /// Where its weights stand in the table.
+    pub place: Range<usize>,
+}
+
 impl Settling {
-    /// Adds to `weights`, which are those of the row, what it owes: normals of standard deviation
-    /// sqrt(`squared_rates`) times the plan's [`noise_deviation`](crate::Plan::noise_deviation).
-    /// `squared_rates` is the sum of the squares of the rates since the row was last settled or touched; no
-    /// such sum adds nothing. The same bits for the same row, step and sum.
-    pub fn add(&self, row: u32, squared_rates: f64, weights: &mut [f32]) {
-        let deviation = squared_rates.sqrt() * self.deviation;
-        if !(deviation.is_normal() && deviation > 0.0) {
-            return;
-        }
-        let mut random = self.random.shard(u64::from(row));
-        // Whole numbers of a power of two, so that each gathers many doubles of the sampler.
-        let step = libm::ldexp(1.0, libm::ilogb(deviation) - FINEST);
-        let scale = deviation / step;
-        let (mut words, mut noise) = ([0; CHUNK], [0.0; CHUNK]);
-        for weights in weights.chunks_mut(CHUNK) {
-            let size = size_of_block(weights.len());
-            let (words, noise) = (&mut words[..size], &mut noise[..size]);
-            random.fill(words);
+    /// Adds to the weights of each row what it owes: normals of standard deviation sqrt(`squared_rates`)
+    /// times the plan's [`noise_deviation`](crate::Plan::noise_deviation). `weights` are those of the table
+    /// from `first` on. The same bits for the same row, step and sum, whatever rows are beside it.
+    pub fn add(&self, debts: &[Debt], first: usize, weights: &mut [f32]) {
+        let of = |number: usize| (debts[number].row, debts[number].place.len());
+        let mut noise = Scratch([0.0; CHUNK]);
+        each_row_words(&self.random, 0..debts.len(), of, |number, start, words| {
+            let Debt { squared_rates, place, .. } = &debts[number];
+            let deviation = squared_rates.sqrt() * self.deviation;
+            if !(deviation.is_normal() && deviation > 0.0) {
+                return;
+            }
+            // Whole numbers of a power of two, so that each gathers many doubles of the sampler.
+            let step = libm::ldexp(1.0, libm::ilogb(deviation) - FINEST);
+            let scale = deviation / step;
+            let end = place.end.min(place.start + start + words.len());
+            let weights = &mut weights[place.start + start - first..end - first];
+            let noise = &mut noise.0[..words.len()];
             Arch::new().dispatch(Draw { words, noise, weights, scale, step });
-        }
+        });
     }
 }
 
 /// Adds normals that are rounded to whole steps; compiled once for each kind of processor.
 struct Draw<'a> {
-    words: &'a [u64],
+    words: &'a [Word],
     /// As many as there are words: those beyond the weights go nowhere.
     noise: &'a mut [f32],
     weights: &'a mut [f32],
@@ -116,8 +129,8 @@ impl WithSimd for Draw<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let Self { words, noise, weights, scale, step } = self;
-        normals_of(words, &[(); CHUNK], noise, |(), normal| {
-            ((normal * scale).round_ties_even() * step) as f32
+        normals_of(words, scale, &[(); CHUNK], noise, |(), normal| {
+            (normal.round_ties_even() * step) as f32
         });
         weights.iter_mut().zip(noise).for_each(|(weight, noise)| *weight += *noise);
     }
@@ -183,13 +196,19 @@ impl Touched<'_> {
         self.rows.memory.release.runs[place].1 as u32
     }
 
-    /// Calls `visit` with the released gradient of the row at `place`, averaged, with its noise of this step: in
-    /// pieces, each with where in the row it starts.
-    pub fn gradient(&self, place: usize, visit: impl FnMut(usize, &[f32])) {
+    /// Calls `visit` with each place in `places`, and the released gradient of its row, averaged, with its noise
+    /// of this step: in pieces, each with where in the row it starts.
+    pub fn gradients(&self, places: Range<usize>, mut visit: impl FnMut(usize, usize, &[f32])) {
         let TouchedRows { memory, random, exact } = self.rows;
-        let row = self.row(place);
-        let sums = memory.sum.row(row).unwrap_or(&[]);
-        noised_row(memory.run.plan.noise(), *exact, sums, random.shard(u64::from(row)), visit);
+        let sums = |place: usize| memory.sum.row(self.row(place)).unwrap_or(&[]);
+        let of = |place: usize| (self.row(place), sums(place).len());
+        let mut values = Scratch([0.0; CHUNK]);
+        each_row_words(random, places, of, |place, start, words| {
+            let sums = sums(place);
+            let sums = &sums[start..sums.len().min(start + words.len())];
+            noised_piece(memory.run.plan.noise(), *exact, words, sums, &mut values);
+            visit(place, start, &values.0[..sums.len()]);
+        });
     }
 }
 
@@ -235,6 +254,28 @@ mod tests {
         assert!(sampler(mask, plain).owed_noise().is_none());
     }
 
+    /// Of a row of 64 that is all there is.
+    fn debt(row: u32, squared_rates: f64) -> Debt {
+        Debt { row, squared_rates, place: 0..64 }
+    }
+
+    #[test]
+    fn rows_that_are_settled_together_get_what_each_gets_alone() {
+        let settling = dense(1.0).owed_noise().expect("dense noise").settling(5);
+        let places = [(4, 20..84), (5, 84..85), (9, 90..154), (11, 154..218), (12, 218..518)];
+        let debts = places.map(|(row, place)| Debt { row, squared_rates: f64::from(row), place });
+        let mut together = [1.0; 518];
+        settling.add(&debts, 10, &mut together[10..]);
+        for debt in debts {
+            let mut alone = vec![1.0; debt.place.len()];
+            settling.add(&[Debt { place: 0..debt.place.len(), ..debt }], 0, &mut alone);
+            assert_eq!(together[debt.place.clone()], alone);
+            assert!(alone.iter().all(|weight| *weight != 1.0));
+            together[debt.place].fill(1.0);
+        }
+        assert_eq!(together, [1.0; 518], "and nothing else");
+    }
+
     #[derive(Default)]
     struct Kept(Vec<(u32, Vec<f32>)>);
 
@@ -242,13 +283,12 @@ mod tests {
         fn take(&mut self, touched: &Touched<'_>) {
             assert_eq!(format!("{touched:?}"), "Touched(secret)");
             for place in 0..touched.count() {
-                let mut values = Vec::new();
-                touched.gradient(place, |start, piece| {
-                    assert_eq!(start, values.len());
-                    values.extend_from_slice(piece);
-                });
-                self.0.push((touched.row(place), values));
+                self.0.push((touched.row(place), Vec::new()));
             }
+            touched.gradients(0..touched.count(), |place, start, piece| {
+                assert_eq!(start, self.0[place].1.len());
+                self.0[place].1.extend_from_slice(piece);
+            });
         }
     }
 
@@ -282,7 +322,7 @@ mod tests {
         }
         let owed = dense(1.0).owed_noise().expect("dense noise");
         let mut noise = [0.0; 64];
-        owed.settling(3).add(7, 1.0, &mut noise);
+        owed.settling(3).add(&[debt(7, 1.0)], 0, &mut noise);
         assert!(noise.iter().zip(&one.0[0].1).all(|(owed, own)| owed != own), "not shared");
     }
 
@@ -305,7 +345,7 @@ mod tests {
             let mut squares = 0.0;
             for row in 0..1_000 {
                 let mut noise = [0.0_f32; 64];
-                settling.add(row, squared_rates, &mut noise);
+                settling.add(&[debt(row, squared_rates)], 0, &mut noise);
                 squares += noise.iter().map(|it| f64::from(*it) * f64::from(*it)).sum::<f64>();
             }
             // multiplier x clip / expected batch.
@@ -316,10 +356,10 @@ mod tests {
             let broken = deviation * deviation * squared_rates * squared_rates;
             assert!((ratio(broken) - 1.0).abs() > bound);
         }
-        let mut nothing = [1.0; 3];
+        let mut nothing = [1.0; 64];
         for squared_rates in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            settling.add(0, squared_rates, &mut nothing);
-            assert_eq!(nothing, [1.0; 3]);
+            settling.add(&[debt(0, squared_rates)], 0, &mut nothing);
+            assert_eq!(nothing, [1.0; 64]);
         }
     }
 }

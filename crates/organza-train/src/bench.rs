@@ -1,7 +1,7 @@
 //! How long a step takes, on samples that need no data.
 //!
 //! One table of word vectors in both roles, the paper's model, and 200,000 samples of a word, a word beside it
-//! and eight negatives, all drawn by Zipf's law. The steps are those of training, made by the same functions;
+//! and eight negatives, all drawn by Zipf's law, of all rows or of fewer that lie evenly among them. The steps are those of training, made by the same functions;
 //! nothing is charged, because there is no data that could leak.
 
 use crate::calibration::{CalibrationError, Known};
@@ -44,6 +44,9 @@ pub struct BenchSettings {
     pub optimizer: OptimizerSettings,
     /// The rows of the table.
     pub vocabulary: u64,
+    /// How many of the rows occur, evenly spread; all if none is given. Zipf's law gives a batch more distinct
+    /// words on a wider table, and a number that stays shows what the width itself costs.
+    pub words: Option<u64>,
     /// The length of a row.
     pub dimensions: usize,
     /// The expected number of samples in a batch.
@@ -69,6 +72,7 @@ impl Default for BenchSettings {
             draws: 100,
             optimizer: OptimizerSettings::adam(0.001),
             vocabulary: 1_000,
+            words: None,
             dimensions: 100,
             batch: 20.0,
             steps: 2_000,
@@ -113,6 +117,16 @@ pub enum BenchError {
     /// The tables cannot be made.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// There are not so many words.
+    #[error(
+        "{words} words do not fit on {rows} rows: there must be one at least, and no more than rows"
+    )]
+    Words {
+        /// What was asked for.
+        words: u64,
+        /// The rows of the table.
+        rows: u64,
+    },
     /// The batch is none.
     #[error("a batch of {0} does not fit: it must be positive and at most {SAMPLES}")]
     Batch(f64),
@@ -172,7 +186,11 @@ impl Steps {
         settings.training.batch = bench.batch;
         settings.training.optimizer = bench.optimizer;
         let source = RandomSource::from_seed(bench.seed);
-        let task = BenchTask::new(bench.vocabulary, bench.dimensions, &source)?;
+        let words = bench.words.unwrap_or(bench.vocabulary);
+        if words == 0 || words > bench.vocabulary {
+            return Err(BenchError::Words { words, rows: bench.vocabulary });
+        }
+        let task = BenchTask::new(bench.vocabulary, words, bench.dimensions, &source)?;
         let known = Known {
             settings: &settings,
             tables: task.tables(),
@@ -232,11 +250,19 @@ thread_local! {
 }
 
 impl BenchTask {
-    fn new(vocabulary: u64, dimensions: usize, source: &RandomSource) -> Result<Self, ModelError> {
+    /// `words` is from one to `vocabulary`.
+    fn new(
+        vocabulary: u64,
+        words: u64,
+        dimensions: usize,
+        source: &RandomSource,
+    ) -> Result<Self, ModelError> {
         let model = WordVectors::new(Layout::Tied, vocabulary, dimensions)?;
         let mut random = source.substream(Purpose::Data, 0, 0);
+        // Both fit: the model has refused a vocabulary that does not.
+        let (words, apart) = (words as u32, (vocabulary / words) as u32);
         let samples = (0..SAMPLES)
-            .map(|_| std::array::from_fn(|_| zipf(model.words(), &mut random)))
+            .map(|_| std::array::from_fn(|_| apart * zipf(words, &mut random)))
             .collect();
         Ok(Self { model, samples })
     }
@@ -314,6 +340,9 @@ mod tests {
         }
         assert!(bench(&BenchSettings { batch: 0.0, ..BenchSettings::default() }).is_err());
         assert!(bench(&BenchSettings { vocabulary: 0, ..BenchSettings::default() }).is_err());
+        for words in [Some(0), Some(1_001)] {
+            assert!(bench(&BenchSettings { words, ..BenchSettings::default() }).is_err());
+        }
     }
 
     /// Rows are brought up to date, gradients summed and noise drawn on several threads here.
@@ -351,8 +380,18 @@ mod tests {
 
     #[test]
     fn samples_read_what_they_tell() {
-        let task = BenchTask::new(1_000, 3, &RandomSource::from_seed(1)).unwrap();
+        let task = BenchTask::new(1_000, 1_000, 3, &RandomSource::from_seed(1)).unwrap();
         crate::task::reads::Poisoned::new(&task).check(0..50);
+    }
+
+    #[test]
+    fn few_words_lie_evenly_among_the_rows() {
+        let source = RandomSource::from_seed(1);
+        let dense = BenchTask::new(40, 40, 2, &source).unwrap();
+        let spread = BenchTask::new(1_000, 40, 2, &source).unwrap();
+        for (dense, spread) in dense.samples.iter().zip(&spread.samples) {
+            assert_eq!(dense.map(|row| 25 * row), *spread);
+        }
     }
 
     /// Chi-squared of the first ranks against Zipf's law, at a false-alarm rate of 1e-6 (9 degrees of

@@ -50,8 +50,10 @@ impl PlainBatch {
         let draws = source.step(Purpose::Negatives, step);
         let part = |units: &[u64], sum: &mut PlainSum| {
             let mut rows = IntoSum { sum, nowhere: Vec::new() };
+            let mut random = draws.shard(0);
             for unit in units {
-                task.gradient(parameters, *unit, &mut draws.shard(*unit), &mut rows);
+                random.turn_to(*unit);
+                task.gradient(parameters, *unit, &mut random, &mut rows);
             }
         };
         let count = self.units.len().div_ceil(UNITS_OF_A_PART);

@@ -56,26 +56,14 @@ fn bring_up_to_date<T: Task + ?Sized>(
         return;
     }
     let draws = source.step(Purpose::Negatives, step);
-    let threads = threads_for(units);
-    if threads == 1 {
-        for unit in units {
-            if !task.reads(*unit, &mut draws.shard(*unit), &mut |row| weights.row(row)) {
-                return weights.all();
-            }
-        }
-        return;
-    }
-    let read = |units: &[u64]| {
-        let mut rows = Vec::new();
-        let told =
-            |unit: &u64| task.reads(*unit, &mut draws.shard(*unit), &mut |row| rows.push(row));
-        units.iter().all(told).then_some(rows)
-    };
-    let parts = units.par_chunks(units.len().div_ceil(threads));
-    match parts.map(read).collect::<Option<Vec<Vec<u32>>>>() {
-        Some(rows) => weights.rows(rows.into_iter().flatten()),
-        None => weights.all(),
-    }
+    let parts = threads_for(units);
+    let size = units.len().div_ceil(parts);
+    weights.ask(parts, |part, rows| {
+        let units = units.iter().skip(part * size).take(size);
+        units
+            .copied()
+            .all(|unit| task.reads(unit, &mut draws.shard(unit), &mut |row| rows.push(row)))
+    });
 }
 
 /// How many threads a batch is worth.
@@ -93,16 +81,21 @@ pub(crate) fn batch_sum<T: Task + ?Sized>(
     batch: Batch,
 ) -> BatchSum {
     let draws = source.step(Purpose::Negatives, step);
-    let gradient = |unit: u64, gradient: &mut UnitGradient| {
-        let mut rows = IntoUnit { gradient, nowhere: Vec::new() };
-        task.gradient(parameters, unit, &mut draws.shard(unit), &mut rows);
+    let gradients = || {
+        let mut random = draws.shard(0);
+        move |unit: u64, gradient: &mut UnitGradient| {
+            let mut rows = IntoUnit { gradient, nowhere: Vec::new() };
+            random.turn_to(unit);
+            task.gradient(parameters, unit, &mut random, &mut rows);
+        }
     };
     // One part a thread: joining parts costs.
     match threads_for(batch.units()) {
-        1 => batch.sum(gradient),
+        1 => batch.sum(gradients()),
         parts => {
             let parts = batch.split(parts);
-            let sums: Vec<PartSum> = parts.into_par_iter().map(|part| part.sum(gradient)).collect();
+            let sums: Vec<PartSum> =
+                parts.into_par_iter().map(|part| part.sum(gradients())).collect();
             PartSum::join(sums).expect("all parts of one batch are there once")
         }
     }

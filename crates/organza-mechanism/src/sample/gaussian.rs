@@ -6,12 +6,12 @@
 //! to a few rays. The arithmetic is written so that the compiler turns it into vectors of whatever
 //! width the processor has; it uses no fused operations, so every processor gives the same bits.
 
-use crate::random::PrivateRandom;
+use crate::random::{PrivateRandom, Word, Words};
 use pulp::{Arch, Simd, WithSimd};
 use std::f64::consts::{FRAC_PI_2, LN_2};
 
 /// How many normals are made at a time.
-pub(crate) const CHUNK: usize = 256;
+pub(crate) const CHUNK: usize = Words::COUNT;
 /// Pairs come in vectors of this size, whatever the processor has.
 const LANES: usize = 8;
 /// 2^-64.
@@ -35,34 +35,40 @@ pub fn fill_normal_f32(values: &mut [f32], random: &mut PrivateRandom) {
 
 /// One standard normal.
 pub fn normal(random: &mut PrivateRandom) -> f64 {
-    let (one, _) = pair(random.word(), random.word());
+    let [radius, angle] = [random.word(), random.word()].map(u64::to_le_bytes);
+    let (one, _) = pair(radius, angle, 1.0);
     one
 }
 
 fn in_blocks<T>(values: &mut [T], random: &mut PrivateRandom, store: impl Fn(&[f64], &mut [T])) {
     let arch = Arch::new();
-    let mut words = [0; CHUNK];
-    let mut normals = [0.0; CHUNK];
+    let mut words = Words::default();
+    let mut normals = Scratch([0.0; CHUNK]);
     for values in values.chunks_mut(CHUNK) {
         let size = size_of_block(values.len());
-        random.fill(&mut words[..size]);
-        arch.dispatch(Block { words: &words[..size], normals: &mut normals[..size] });
+        let (words, normals) = (random.fill(&mut words, size), &mut normals.0[..size]);
+        arch.dispatch(Block { words, normals: &mut *normals });
         store(&normals[..values.len()], values);
     }
 }
 
+/// Room for what is made at a time, where vectors of the processor may begin.
+#[repr(align(64))]
+pub(crate) struct Scratch<T>(pub(crate) [T; CHUNK]);
+
 /// The number of words, and of normals, that are made where `count` are needed: whole vectors of pairs.
 #[inline(always)]
-pub(crate) fn size_of_block(count: usize) -> usize {
+pub(crate) const fn size_of_block(count: usize) -> usize {
     count.next_multiple_of(2 * LANES)
 }
 
 /// Makes as many values as there are words, each by `make` from what stands at its place in `beside` and a
-/// normal. To be inlined where the instruction set is known: the first half of the words are radii, the
+/// normal of standard deviation `deviation`. To be inlined where the instruction set is known: the first half of the words are radii, the
 /// others angles.
 #[inline(always)]
 pub(crate) fn normals_of<Beside: Copy, Value>(
-    words: &[u64],
+    words: &[Word],
+    deviation: f64,
     beside: &[Beside],
     values: &mut [Value],
     make: impl Fn(Beside, f64) -> Value,
@@ -77,7 +83,7 @@ pub(crate) fn normals_of<Beside: Copy, Value>(
     for (((radius, angle), (sine, cosine)), (by_sine, by_cosine)) in
         radii.iter().zip(angles).zip(values).zip(beside)
     {
-        let normals = pair(*radius, *angle);
+        let normals = pair(*radius, *angle, deviation);
         *sine = make(*by_sine, normals.0);
         *cosine = make(*by_cosine, normals.1);
     }
@@ -85,7 +91,7 @@ pub(crate) fn normals_of<Beside: Copy, Value>(
 
 /// A block of pairs, compiled once for each kind of processor.
 struct Block<'a> {
-    words: &'a [u64],
+    words: &'a [Word],
     normals: &'a mut [f64],
 }
 
@@ -94,20 +100,27 @@ impl WithSimd for Block<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        normals_of(self.words, &[(); CHUNK], self.normals, |(), normal| normal);
+        normals_of(self.words, 1.0, &[(); CHUNK], self.normals, |(), normal| normal);
     }
 }
 
 #[inline(always)]
-fn pair(radius: u64, angle: u64) -> (f64, f64) {
-    let radius = twice_exponential(radius).sqrt();
-    let (sine, cosine) = sine_cosine(angle);
+fn pair(radius: Word, angle: Word, deviation: f64) -> (f64, f64) {
+    let radius = twice_exponential(u64::from_le_bytes(radius)).sqrt() * deviation;
+    let (sine, cosine) = sine_cosine(u64::from_le_bytes(angle));
     (radius * sine, radius * cosine)
+}
+
+/// The value at `z` of the polynomial with these coefficients, the highest first.
+#[inline(always)]
+fn polynomial<const TERMS: usize>(z: f64, coefficients: [f64; TERMS]) -> f64 {
+    coefficients.into_iter().reduce(|sum, term| sum * z + term).unwrap_or(0.0)
 }
 
 /// -2 ln((bits + 1/2) / 2^64), to 15 digits.
 ///
-/// With x = 2^e m, m in \[sqrt(1/2), sqrt2): ln m = 2 artanh s, s = (m-1)/(m+1), |s| < 0.172.
+/// With x = 2^e m, m in \[sqrt(1/2), sqrt2): ln m = 2 artanh s, s = (m-1)/(m+1), |s| < 0.172, and artanh s =
+/// s + s^3 P(s^2), with the P of least error: 2e-16 of the whole.
 #[inline(always)]
 fn twice_exponential(bits: u64) -> f64 {
     let x = (bits as f64 + 0.5) * ULP_OF_WORD;
@@ -116,38 +129,51 @@ fn twice_exponential(bits: u64) -> f64 {
     let mantissa = f64::from_bits(x.to_bits().wrapping_sub(offset & 0xfff0_0000_0000_0000));
     let s = (mantissa - 1.0) / (mantissa + 1.0);
     let z = s * s;
-    let mut series = 1.0 / 19.0;
-    for odd in [17.0, 15.0, 13.0, 11.0, 9.0, 7.0, 5.0, 3.0, 1.0] {
-        series = series * z + 1.0 / odd;
-    }
-    -2.0 * (exponent * LN_2 + 2.0 * s * series)
+    let rest = polynomial(
+        z,
+        [
+            4.0 * 0.084_099_141_184_781_14,
+            4.0 * 0.090_618_210_220_614_53,
+            4.0 * 0.111_116_858_495_799_05,
+            4.0 * 0.142_857_085_647_884_74,
+            4.0 * 0.200_000_000_261_374_6,
+            4.0 * 0.333_333_333_332_936,
+        ],
+    );
+    exponent * (-2.0 * LN_2) - s * (4.0 + z * rest)
 }
 
 /// Sine and cosine of a uniform angle: two bits choose the quarter, the others the place in it.
 #[inline(always)]
 fn sine_cosine(bits: u64) -> (f64, f64) {
-    // From -pi/4 to pi/4, where eight terms of Taylor's series are exact to 15 digits.
+    // From -pi/4 to pi/4: sin a = a + a^3 S(a^2) and cos a = 1 + a^2 C(a^2), with the S and C of least error,
+    // 3e-18 and 5e-17.
     let angle = ((bits << 2) as i64 as f64) * (FRAC_PI_2 * ULP_OF_WORD);
     let z = angle * angle;
-    let mut sine = -1.0 / 1_307_674_368_000.0;
-    for term in [
-        1.0 / 6_227_020_800.0,
-        -1.0 / 39_916_800.0,
-        1.0 / 362_880.0,
-        -1.0 / 5_040.0,
-        1.0 / 120.0,
-        -1.0 / 6.0,
-    ] {
-        sine = sine * z + term;
-    }
-    let sine = angle + angle * z * sine;
-    let mut cosine = -1.0 / 87_178_291_200.0;
-    for term in
-        [1.0 / 479_001_600.0, -1.0 / 3_628_800.0, 1.0 / 40_320.0, -1.0 / 720.0, 1.0 / 24.0, -0.5]
-    {
-        cosine = cosine * z + term;
-    }
-    let cosine = 1.0 + z * cosine;
+    let rest = polynomial(
+        z,
+        [
+            1.589_682_798_852_578_8e-10,
+            -2.505_075_865_444_670_5e-8,
+            2.755_731_369_523_514e-6,
+            -0.000_198_412_698_298_169_8,
+            0.008_333_333_333_322_425,
+            -0.166_666_666_666_666_32,
+        ],
+    );
+    let sine = angle * (1.0 + z * rest);
+    let rest = polynomial(
+        z,
+        [
+            2.063_359_043_637_215_8e-9,
+            -2.755_529_638_233_037e-7,
+            2.480_157_901_660_121_5e-5,
+            -0.001_388_888_887_172_772_3,
+            0.041_666_666_666_503_22,
+            -0.499_999_999_999_994_84,
+        ],
+    );
+    let cosine = 1.0 + z * rest;
     let (half, quarter) = (bits >> 63, (bits >> 62) & 1);
     let (one, other) = if quarter == 1 { (cosine, sine) } else { (sine, cosine) };
     (with_sign(one, half), with_sign(other, half ^ quarter))

@@ -20,7 +20,7 @@ pub use binomial::binomial;
 #[cfg(test)]
 pub(crate) use discrete_laplace::DiscreteLaplace;
 pub use exponential::{exponential, probability_of_exponential_above};
-pub(crate) use gaussian::{CHUNK, normals_of, size_of_block};
+pub(crate) use gaussian::{CHUNK, Scratch, normals_of, size_of_block};
 pub use gaussian::{fill_normal, fill_normal_f32, normal};
 pub use geometric::{Hazard, geometric};
 pub use gumbel::gumbel;

@@ -7,7 +7,7 @@ mod counting;
 use counting::{Counting, allocations};
 use organza_ledger::{MaxNoise, Neighbouring};
 use organza_mechanism::{
-    By, Indebted, NoiseSettings, PlainSum, Plan, PlanSettings, PoissonSampler, RandomSource,
+    By, Debt, Indebted, NoiseSettings, PlainSum, Plan, PlanSettings, PoissonSampler, RandomSource,
     SelectionSettings, Shape, Touched, UnitGradient,
 };
 use std::hint::black_box;
@@ -104,18 +104,17 @@ fn a_step_that_leaves_noise_for_later_asks_for_no_memory() {
     struct Nothing;
     impl Indebted for Nothing {
         fn take(&mut self, touched: &Touched<'_>) {
-            for place in 0..touched.count() {
-                touched.gradient(place, |_, values| {
-                    black_box(values[0]);
-                });
-            }
+            touched.gradients(0..touched.count(), |_, _, values| {
+                black_box(values[0]);
+            });
         }
     }
     let sampler = sampler(SelectionSettings::Everything, None);
     let owed = sampler.owed_noise().unwrap();
     let mut row = [0.0; DIMENSIONS as usize];
+    let debts = [Debt { row: 3, squared_rates: 0.1, place: 0..DIMENSIONS as usize }];
     let asked = steps(|step| {
-        owed.settling(step).add(3, 0.1, &mut row);
+        owed.settling(step).add(&debts, 0, &mut row);
         let sum = sampler.batch(step).sum(|unit, target| gradient(step, unit, target));
         sum.select().noise_touched(&owed).unwrap().pay_into(&mut Nothing);
     });

@@ -7,6 +7,7 @@
 //! ```
 
 mod adam;
+mod aligned;
 mod owed;
 mod parts;
 mod powers;
@@ -23,6 +24,7 @@ pub use upkeep::Upkeep;
 
 use crate::optimizer::OptimizerSettings;
 use adam::Moments;
+use aligned::Aligned;
 use organza_mechanism::{Noised, OwedNoise, Shape, TouchedRows};
 use owed::Owed;
 use rayon::prelude::*;
@@ -42,8 +44,10 @@ const ROWS_OF_A_BLOCK: usize = 1 << 16;
 pub struct Tables {
     shape: Shape,
     steps: u64,
-    weights: Vec<f32>,
+    weights: Aligned<f32>,
     kept: Kept,
+    /// The rows that are read together, in memory that is used again.
+    asked: Vec<Vec<u32>>,
 }
 
 /// How the weights are kept.
@@ -82,7 +86,13 @@ impl Tables {
             (OptimizerSettings::Sgd { learning_rate }, ..) => Kept::Sgd { learning_rate },
             (OptimizerSettings::Adam { .. }, None, _) => return None,
         };
-        (initial.len() == coordinates).then_some(Self { shape, steps: 0, weights: initial, kept })
+        (initial.len() == coordinates).then_some(Self {
+            shape,
+            steps: 0,
+            weights: Aligned::new(initial, 0),
+            kept,
+            asked: Vec::new(),
+        })
     }
 
     /// The steps that were made.
@@ -150,7 +160,7 @@ impl Tables {
             Kept::Resting(resting) => resting.finish(&self.shape, &mut self.weights, self.steps),
             Kept::Owed(_) => self.read().all(),
         }
-        self.weights
+        self.weights.into_values()
     }
 }
 
@@ -192,16 +202,36 @@ impl Reading<'_> {
 
     /// Brings `row` up to date; nothing if it is already.
     pub fn row(&mut self, row: u32) {
-        let Tables { shape, steps, weights, kept } = &mut *self.tables;
-        match kept {
-            Kept::Resting(resting) => resting.lend_one(shape, weights, *steps, row),
-            _ => self.rows(std::iter::once(row)),
+        self.rows(std::iter::once(row));
+    }
+
+    /// Brings the rows up to date that `ask` pushes, which is called for each of the numbers below `parts`, on
+    /// all threads; everything if it answers false.
+    pub fn ask(&mut self, parts: usize, ask: impl Fn(usize, &mut Vec<u32>) -> bool + Sync) {
+        let mut asked = std::mem::take(&mut self.tables.asked);
+        asked.resize(parts.max(asked.len()), Vec::new());
+        let lists = &mut asked[..parts];
+        lists.iter_mut().for_each(Vec::clear);
+        let told = match lists {
+            [] => true,
+            [list] => ask(0, list),
+            lists => lists
+                .par_iter_mut()
+                .enumerate()
+                .map(|(part, list)| ask(part, list))
+                .reduce(|| true, |one, other| one && other),
+        };
+        if told {
+            self.rows(asked[..parts].iter().flatten().copied());
+        } else {
+            self.all();
         }
+        self.tables.asked = asked;
     }
 
     /// Brings `rows` up to date, on all threads if they are many: the same bits in any order.
     pub fn rows(&mut self, rows: impl Iterator<Item = u32>) {
-        let Tables { shape, steps, weights, kept } = &mut *self.tables;
+        let Tables { shape, steps, weights, kept, .. } = &mut *self.tables;
         match kept {
             Kept::Sgd { .. } | Kept::Adam(_) => {}
             Kept::Resting(resting) => resting.lend(shape, weights, *steps, rows),

@@ -1,7 +1,7 @@
 //! Tables that owe noise: dense DP-SGD with plain gradient descent, at the cost of the touched rows.
 
-use super::parts::{FEW, each_part};
-use organza_mechanism::{Indebted, OwedNoise, Settling, Shape, Touched, TouchedRows};
+use super::parts::{are_divided, each_few_parts};
+use organza_mechanism::{Debt, Indebted, OwedNoise, Settling, Shape, Touched, TouchedRows};
 use std::ops::Range;
 
 /// Up to which step each row has its noise.
@@ -23,13 +23,6 @@ pub(crate) struct Owed {
     settling: Option<(u64, Settling)>,
     /// The debts that are settled together.
     debts: Vec<Debt>,
-}
-
-/// A row and the number of steps whose noise it owes.
-#[derive(Clone, Copy, Debug)]
-struct Debt {
-    row: u32,
-    owes: u32,
 }
 
 /// Where the values of `row` stand: nowhere, beyond the last row.
@@ -57,30 +50,30 @@ impl Owed {
         rows: impl Iterator<Item = u32>,
     ) {
         let Self { rate, noise, settled, settling, debts } = self;
+        let squared_rate = f64::from(*rate).powi(2);
         debts.clear();
         for row in rows {
             let Some(settled) = settled.get_mut(row as usize) else { continue };
             let owes = steps as u32 - *settled;
             if owes > 0 {
                 *settled = steps as u32;
-                debts.push(Debt { row, owes });
+                let squared_rates = f64::from(owes) * squared_rate;
+                debts.push(Debt { row, squared_rates, place: place(shape, row) });
             }
         }
         if debts.is_empty() {
             return;
         }
-        if debts.len() > FEW {
+        if are_divided(debts.len()) {
             debts.sort_unstable_by_key(|debt| debt.row);
         }
         let settling = match settling {
             Some((at, settling)) if *at == steps => &*settling,
             stale => &stale.insert((steps, noise.settling(steps))).1,
         };
-        let squared_rate = f64::from(*rate).powi(2);
-        let place = |debt: usize| place(shape, debts[debt].row);
-        each_part(debts.len(), weights, &place, &|debt, weights| {
-            let Debt { row, owes } = debts[debt];
-            settling.add(row, f64::from(owes) * squared_rate, weights);
+        let place = |number: usize| debts[number].place.clone();
+        each_few_parts(debts.len(), weights, &place, &|few, first, weights| {
+            settling.add(&debts[few], first, weights);
         });
     }
 
@@ -110,9 +103,9 @@ impl Indebted for Paying<'_> {
         self.owed.settle(self.shape, self.weights, self.steps, rows.clone());
         let (rate, shape) = (self.owed.rate, self.shape);
         let place = |number: usize| place(shape, touched.row(number));
-        each_part(touched.count(), self.weights, &place, &|number, weights| {
-            touched.gradient(number, |start, gradient| {
-                let weights = weights[start..].iter_mut();
+        each_few_parts(touched.count(), self.weights, &place, &|few, first, weights| {
+            touched.gradients(few, |number, start, gradient| {
+                let weights = weights[place(number).start + start - first..].iter_mut();
                 weights.zip(gradient).for_each(|(weight, slope)| *weight -= rate * slope);
             });
         });

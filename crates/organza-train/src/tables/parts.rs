@@ -3,10 +3,20 @@
 use std::ops::Range;
 
 /// So many parts are not worth a second thread.
-pub(super) const FEW: usize = 128;
+const FEW: usize = 128;
+
+/// So many parts are fetched together; more would not stay in the nearest cache.
+const FETCHED: usize = 64;
+/// Numbers of a line of a cache.
+const LINE: usize = 16;
+
+/// Whether so many parts are divided among threads, and so have to ascend.
+pub(super) fn are_divided(count: usize) -> bool {
+    count > FEW && rayon::current_num_threads() > 1
+}
 
 /// Calls `visit` with each number below `count` and the values at its place, on all threads. Places do not
-/// overlap, and ascend if there are more than [`FEW`].
+/// overlap, and ascend if they [`are_divided`].
 pub(super) fn each_part<Place, Visit>(
     count: usize,
     values: &mut [f32],
@@ -16,34 +26,61 @@ pub(super) fn each_part<Place, Visit>(
     Place: Fn(usize) -> Range<usize> + Sync,
     Visit: Fn(usize, &mut [f32]) + Sync,
 {
-    split(0..count, values, 0, place, visit);
+    each_few_parts(count, values, place, &|parts, first, values| {
+        for part in parts {
+            let place = place(part);
+            visit(part, &mut values[place.start - first..place.end - first]);
+        }
+    });
 }
 
-/// `values` are those from `start` on.
-fn split<Place, Visit>(
-    parts: Range<usize>,
+/// As [`each_part`], with a few consecutive numbers at a time: `visit` takes the values from some first one on,
+/// and finds each part at its place less the first.
+pub(super) fn each_few_parts<Place, Visit>(
+    count: usize,
     values: &mut [f32],
-    start: usize,
     place: &Place,
     visit: &Visit,
 ) where
     Place: Fn(usize) -> Range<usize> + Sync,
-    Visit: Fn(usize, &mut [f32]) + Sync,
+    Visit: Fn(Range<usize>, usize, &mut [f32]) + Sync,
 {
-    if parts.len() <= FEW || rayon::current_num_threads() == 1 {
-        for part in parts {
-            let place = place(part);
-            visit(part, &mut values[place.start - start..place.end - start]);
+    split(0..count, values, 0, place, visit);
+}
+
+/// `values` are those from `first` on.
+fn split<Place, Visit>(
+    parts: Range<usize>,
+    values: &mut [f32],
+    first: usize,
+    place: &Place,
+    visit: &Visit,
+) where
+    Place: Fn(usize) -> Range<usize> + Sync,
+    Visit: Fn(Range<usize>, usize, &mut [f32]) + Sync,
+{
+    if !are_divided(parts.len()) {
+        for start in parts.clone().step_by(FETCHED) {
+            let few = start..parts.end.min(start + FETCHED);
+            let places = few.clone().map(place);
+            fetch(places.map(|place| &values[place.start - first..place.end - first]));
+            visit(few, first, values);
         }
         return;
     }
     let middle = parts.start + parts.len() / 2;
     let cut = place(middle).start;
-    let (before, after) = values.split_at_mut(cut - start);
+    let (before, after) = values.split_at_mut(cut - first);
     rayon::join(
-        || split(parts.start..middle, before, start, place, visit),
+        || split(parts.start..middle, before, first, place, visit),
         || split(middle..parts.end, after, cut, place, visit),
     );
+}
+
+/// Brings `parts` into the cache, all at once: whoever works on one after another would wait for each.
+fn fetch<'a>(parts: impl Iterator<Item = &'a [f32]>) {
+    let lines = parts.flat_map(|part| part.iter().step_by(LINE));
+    std::hint::black_box(lines.fold(0, |touched, value| touched ^ value.to_bits()));
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@
 mod update;
 
 use super::adam::{AdamSettings, SMALLEST};
-use super::parts::{FEW, each_part};
+use super::parts::{are_divided, each_part};
 use super::powers::{power_of_two, running_power};
 use super::series::Series;
 use organza_mechanism::Shape;
@@ -148,17 +148,6 @@ impl Resting {
         moves
     }
 
-    /// As [`Resting::lend`], for one row of a few.
-    pub(crate) fn lend_one(&mut self, shape: &Shape, weights: &mut [f32], time: u64, row: u32) {
-        if self.claim(time, row) {
-            let place = Place::at(shape, row);
-            let weights = &mut weights[place.weights()];
-            self.lent.push(Lent { row, saved: self.saved.len() });
-            self.saved.extend_from_slice(weights);
-            self.bring(weights, time, place);
-        }
-    }
-
     /// Moves `rows` from their resting places to where they are at `time`, until they are given back. The same
     /// bits in any order and on any number of threads.
     pub(crate) fn lend(
@@ -174,10 +163,18 @@ impl Resting {
                 self.lent.push(Lent { row, saved: 0 });
             }
         }
-        let lent = &mut self.lent[begun..];
-        if lent.len() > FEW {
-            lent.sort_unstable_by_key(|lent| lent.row);
+        if !are_divided(self.lent.len() - begun) {
+            for number in begun..self.lent.len() {
+                let place = Place::at(shape, self.lent[number].row);
+                let weights = &mut weights[place.weights()];
+                self.lent[number].saved = self.saved.len();
+                self.saved.extend_from_slice(weights);
+                self.bring(weights, time, place);
+            }
+            return;
         }
+        let lent = &mut self.lent[begun..];
+        lent.sort_unstable_by_key(|lent| lent.row);
         let mut end = self.saved.len();
         for lent in lent.iter_mut() {
             lent.saved = end;
@@ -202,7 +199,7 @@ impl Resting {
     pub(crate) fn give_back(&mut self, shape: &Shape, weights: &mut [f32]) {
         let Self { newest, lent, saved, .. } = self;
         lent.iter().for_each(|lent| newest[lent.row as usize] &= !LENT);
-        if lent.len() > FEW {
+        if are_divided(lent.len()) {
             lent.sort_unstable_by_key(|lent| lent.row);
         }
         let place = |number: usize| Place::at(shape, lent[number].row).weights();

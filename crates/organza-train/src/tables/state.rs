@@ -1,5 +1,7 @@
 //! What a checkpoint keeps of tables: everything as it is, with debts unsettled.
 
+use super::adam::Moments;
+use super::aligned::Aligned;
 use super::{Kept, Tables};
 
 /// A named list of numbers of a checkpoint.
@@ -45,13 +47,15 @@ impl Tables {
     /// Puts the state after `steps` steps into fresh tables of the same settings; `None` if it does not fit.
     pub(crate) fn resume(mut self, steps: u64, saved: &mut dyn SavedTables) -> Option<Self> {
         let coordinates = self.weights.len();
-        self.weights = saved.floats(WEIGHTS).filter(|weights| weights.len() == coordinates)?;
+        let weights = saved.floats(WEIGHTS).filter(|weights| weights.len() == coordinates)?;
+        self.weights = Aligned::new(weights, 0);
         self.steps = steps;
         match &mut self.kept {
             Kept::Sgd { .. } => {}
             Kept::Adam(moments) => {
-                moments.first = saved.floats(FIRST).filter(|it| it.len() == coordinates)?;
-                moments.second = saved.floats(SECOND).filter(|it| it.len() == coordinates)?;
+                let first = saved.floats(FIRST).filter(|it| it.len() == coordinates)?;
+                let second = saved.floats(SECOND).filter(|it| it.len() == coordinates)?;
+                *moments = Moments::resume(moments.settings, first, second);
             }
             Kept::Resting(resting) => {
                 resting.resume(&self.shape, steps, saved.counts(RESTING)?).then_some(())?;

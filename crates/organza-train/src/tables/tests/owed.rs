@@ -10,7 +10,7 @@ use crate::OptimizerSettings;
 use crate::tables::{Tables, Upkeep};
 use organza_ledger::Neighbouring;
 use organza_mechanism::{
-    Indebted, NoiseSettings, OwedNoise, Plan, PlanSettings, PoissonSampler, RandomSource,
+    Debt, Indebted, NoiseSettings, OwedNoise, Plan, PlanSettings, PoissonSampler, RandomSource,
     SelectionSettings, Shape, Touched,
 };
 
@@ -195,8 +195,9 @@ impl Broken {
         }
         let name = if self.fault == Fault::SameDraw { 0 } else { self.steps };
         let squared_rates = owes as f64 * f64::from(RATE).powi(2);
-        let weights = &mut self.weights[row * DIMENSIONS..(row + 1) * DIMENSIONS];
-        self.owed.settling(name).add(row as u32, squared_rates, weights);
+        let place = row * DIMENSIONS..(row + 1) * DIMENSIONS;
+        let debt = Debt { row: row as u32, squared_rates, place };
+        self.owed.settling(name).add(&[debt], 0, &mut self.weights);
         self.settled[row] = self.steps;
     }
 }
@@ -206,7 +207,7 @@ impl Indebted for Broken {
         for place in 0..touched.count() {
             let row = touched.row(place) as usize;
             self.settle(row);
-            touched.gradient(place, |start, gradient| {
+            touched.gradients(place..place + 1, |_, start, gradient| {
                 let weights = self.weights[row * DIMENSIONS + start..].iter_mut();
                 weights.zip(gradient).for_each(|(weight, slope)| *weight -= RATE * slope);
             });

@@ -39,6 +39,7 @@ impl What {
                 OptimizerName::Sgd => OptimizerSettings::Sgd { learning_rate: 0.05 },
             },
             vocabulary: self.vocabulary.unwrap_or(100_000),
+            words: self.words,
             dimensions: self.dim.unwrap_or(100),
             batch: self.batch,
             steps: self.steps,

@@ -57,6 +57,9 @@ struct What {
     /// The rows of the table [default: 100,000; 10,000,000 in a sweep]
     #[arg(long, value_name = "ROWS")]
     vocabulary: Option<u64>,
+    /// How many of the rows occur, evenly spread, so that width alone shows [default: all]
+    #[arg(long, value_name = "NUMBER")]
+    words: Option<u64>,
     /// The length of a row [default: 100; 64 in a sweep]
     #[arg(long)]
     dim: Option<usize>,

@@ -131,6 +131,7 @@ impl What {
             ("--method", self.method.map(|method| method.to_string())),
             ("--optimizer", self.optimizer.map(|optimizer| optimizer.to_string())),
             ("--vocabulary", self.vocabulary.map(|rows| rows.to_string())),
+            ("--words", self.words.map(|words| words.to_string())),
             ("--dim", self.dim.map(|length| length.to_string())),
         ] {
             if let Some(value) = value {

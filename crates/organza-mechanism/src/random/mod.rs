@@ -5,21 +5,16 @@
 //! Uses of different names share no bits, results do not depend on how many threads there are, and a run that is
 //! resumed with the same key draws the same noise again.
 
-use aes::{Aes256Enc, Block};
-use ctr::CtrCore;
-use ctr::cipher::{BlockCipherEncrypt, InnerIvInit, KeyInit, StreamCipherCore};
-use ctr::flavors::Ctr64LE;
+mod stream;
+
+use aes::Aes256Enc;
+use aes::cipher::{BlockCipherEncrypt, KeyInit};
 use organza_ledger::KeyFingerprint;
+pub use stream::PrivateRandom;
+use stream::number;
+pub(crate) use stream::{AT_ONCE, Word, Words};
 use thiserror::Error;
 use zeroize::Zeroize;
-
-/// How many words are made at a time: 64 blocks, which the widest processors encrypt side by side. Fewer
-/// would go through one by one, and take as long.
-const READY: usize = 128;
-/// The same in blocks of two words.
-const BLOCKS: usize = READY / 2;
-
-type Stream = CtrCore<Aes256Enc, Ctr64LE>;
 
 /// What randomness is for. Two purposes never share bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -216,83 +211,29 @@ pub struct StepRandom {
 impl StepRandom {
     /// The bits of one shard: always the same for the same number.
     pub fn shard(&self, shard: u64) -> PrivateRandom {
-        let mut nonce = [0; 16];
-        // The first half counts blocks, up to 2^64 of them.
-        nonce[8..].copy_from_slice(&shard.to_le_bytes());
-        let stream = CtrCore::inner_iv_init(self.cipher.clone(), &nonce.into());
-        PrivateRandom { stream, ready: [Block::default(); BLOCKS], used: READY }
+        PrivateRandom::new(self.cipher.clone(), shard)
+    }
+
+    /// Fills `words` with the first bits of several shards, `each` words of one after another, no more than
+    /// 128 in all: those that [`PrivateRandom::fill`] gives of a fresh shard, encrypted at once.
+    pub(crate) fn fill_shards<'a>(
+        &self,
+        shards: &[u32],
+        each: usize,
+        words: &'a mut Words,
+    ) -> &'a [Word] {
+        let blocks = words.at_once();
+        for (shard, blocks) in shards.iter().zip(blocks.chunks_mut(each.div_ceil(2).max(1))) {
+            number(blocks, u64::from(*shard), 0);
+        }
+        self.cipher.encrypt_blocks(blocks);
+        words.first(shards.len() * each)
     }
 }
 
 impl std::fmt::Debug for StepRandom {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("StepRandom(secret)")
-    }
-}
-
-/// The bits of one use.
-///
-/// It cannot be copied, so that noise is not drawn twice by accident; asking the source for the same
-/// name again does give the same bits.
-pub struct PrivateRandom {
-    stream: Stream,
-    ready: [Block; BLOCKS],
-    used: usize,
-}
-
-impl PrivateRandom {
-    /// 64 fresh bits.
-    #[inline]
-    pub fn word(&mut self) -> u64 {
-        if self.used == READY {
-            self.refill();
-        }
-        let bytes = &mut self.ready[self.used / 2].as_chunks_mut::<8>().0[self.used % 2];
-        self.used += 1;
-        u64::from_le_bytes(std::mem::take(bytes))
-    }
-
-    #[inline(never)]
-    fn refill(&mut self) {
-        self.stream.write_keystream_blocks(&mut self.ready);
-        self.used = 0;
-    }
-
-    /// Fresh bits in bulk, in the order of the stream; words kept ready for scalar draws stay. What is left
-    /// of the last 128 words is passed over.
-    pub fn fill(&mut self, words: &mut [u64]) {
-        if self.used == READY {
-            write_words(&mut self.stream, &mut self.ready, words);
-        } else {
-            write_words(&mut self.stream, &mut [Block::default(); BLOCKS], words);
-        }
-    }
-}
-
-/// Fills `words` with the next bits of the stream, by way of `blocks`.
-fn write_words(stream: &mut Stream, blocks: &mut [Block; BLOCKS], words: &mut [u64]) {
-    for words in words.chunks_mut(READY) {
-        stream.write_keystream_blocks(blocks);
-        let (pairs, last) = words.as_chunks_mut::<2>();
-        for (pair, block) in pairs.iter_mut().zip(&*blocks) {
-            *pair = halves(block);
-        }
-        if let ([last], Some(block)) = (last, blocks.get(pairs.len())) {
-            *last = halves(block)[0];
-        }
-    }
-}
-
-/// The two words of a block.
-#[inline(always)]
-fn halves(block: &Block) -> [u64; 2] {
-    let bits = u128::from_le_bytes((*block).into());
-    [bits as u64, (bits >> 64) as u64]
-}
-
-impl std::fmt::Debug for PrivateRandom {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("PrivateRandom(secret)")
     }
 }
 
@@ -338,13 +279,39 @@ mod tests {
     }
 
     #[test]
+    fn another_shard_starts_at_its_first_bit() {
+        let step = RandomSource::from_seed(7).step(Purpose::Noise, 3);
+        let mut random = step.shard(1);
+        first(&mut random);
+        for shard in [5, 1, u64::MAX] {
+            random.turn_to(shard);
+            assert_eq!(first(&mut random), first(&mut step.shard(shard)));
+        }
+    }
+
+    #[test]
+    fn shards_filled_together_have_the_bits_of_each() {
+        let random = RandomSource::from_seed(7).step(Purpose::Noise, 3);
+        for (shards, each) in [(vec![9], 128), (vec![0, u32::MAX], 64), ((3..11).collect(), 16)] {
+            let (mut together, mut alone) = (Words::default(), Words::default());
+            let parts = random.fill_shards(&shards, each, &mut together).chunks(each);
+            for (shard, part) in shards.iter().zip(parts) {
+                assert_eq!(random.shard(u64::from(*shard)).fill(&mut alone, each), part);
+            }
+        }
+    }
+
+    #[test]
     fn bulk_and_scalar_draws_never_overlap() {
         let source = RandomSource::from_seed(7);
         let mut random = source.substream(Purpose::Noise, 0, 0);
         let mut seen = first(&mut random);
-        let mut bulk = vec![0; 1000];
-        random.fill(&mut bulk);
-        seen.extend(bulk);
+        let mut bulk = Words::default();
+        for count in [256, 256, 20, 129] {
+            let words = random.fill(&mut bulk, count);
+            assert_eq!(words.len(), count);
+            seen.extend(words.iter().copied().map(u64::from_le_bytes));
+        }
         seen.extend(first(&mut random));
         seen.sort_unstable();
         assert!(seen.windows(2).all(|pair| pair[0] != pair[1]));
