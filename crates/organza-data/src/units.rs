@@ -214,10 +214,24 @@ impl Units {
             Members::Range(range) => SamplePlace::Sample(range.start + place),
             Members::Listed(listed) => SamplePlace::Sample(listed[place as usize]),
             Members::Lines { lines, before, .. } => {
-                let line = before.partition_point(|&earlier| earlier <= place) - 1;
+                let of_unit = self.lines_from(unit, lines.len());
+                let first = of_unit.start;
+                let line = first + before[of_unit].partition_point(|&earlier| earlier <= place) - 1;
                 SamplePlace::OfLine { line: lines[line], offset: place - before[line] }
             }
         })
+    }
+
+    /// The lines that the samples of a unit, which there is, are to be looked for in, of so many lines.
+    fn lines_from(&self, unit: u64, lines: usize) -> Range<usize> {
+        let unit = unit as usize;
+        match (&self.members, self.unit) {
+            (Members::Lines { starts: Some(starts), .. }, _) => {
+                starts[unit] as usize..starts[unit + 1] as usize
+            }
+            (_, Unit::Line) => unit..unit + 1,
+            _ => 0..lines,
+        }
     }
 
     /// The samples of a unit, numbered through those of all units.

@@ -2,6 +2,7 @@
 
 use crate::row_index::RowIndex;
 use crate::shape::Shape;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The gradient of one unit, as sparse rows. Not private, not bounded: it goes nowhere but into
@@ -22,14 +23,18 @@ impl UnitGradient {
     /// The gradient of `row`, to add to: zero at first, and the same row again when asked again, so
     /// that what a unit contributes to one row is merged before the clip. `None` beyond the last row.
     pub fn row(&mut self, row: u32) -> Option<&mut [f32]> {
-        let (_, dimensions) = self.shape.row(row)?;
-        let (place, new) = self.index.insert(row);
-        if new {
-            self.starts.push(self.values.len());
-            self.values.resize(self.values.len() + dimensions, 0.0);
-        }
-        let start = self.starts[place];
-        Some(&mut self.values[start..start + dimensions])
+        let values = match self.index.get(row) {
+            Some(place) => self.place(place),
+            None => {
+                let (_, dimensions) = self.shape.row(row)?;
+                let start = self.values.len();
+                self.index.insert(row);
+                self.starts.push(start);
+                self.values.resize(start + dimensions, 0.0);
+                start..start + dimensions
+            }
+        };
+        Some(&mut self.values[values])
     }
 
     /// Whether it is of this shape; one of another plan is not.
@@ -59,8 +64,13 @@ impl UnitGradient {
 
     #[inline(always)]
     fn row_at(&self, place: usize) -> &[f32] {
-        let end = self.starts.get(place + 1).copied().unwrap_or(self.values.len());
-        &self.values[self.starts[place]..end]
+        &self.values[self.place(place)]
+    }
+
+    /// Where the values of the row at `place` stand.
+    #[inline(always)]
+    fn place(&self, place: usize) -> Range<usize> {
+        self.starts[place]..self.starts.get(place + 1).copied().unwrap_or(self.values.len())
     }
 }
 
@@ -95,14 +105,16 @@ impl PlainSum {
         other.sum.clear();
     }
 
-    /// Calls `visit` with the first coordinate and the values, times `scale`, of each touched row in
-    /// ascending order, and leaves zero.
-    pub fn drain(&mut self, scale: f32, mut visit: impl FnMut(u64, &[f32])) {
+    /// Calls `visit` with the first coordinate and the values, times `scale`, of each touched row, in
+    /// ascending order if it is asked for, and leaves zero.
+    pub fn drain(&mut self, scale: f32, ascending: bool, mut visit: impl FnMut(u64, &[f32])) {
         let Self { sum, order } = self;
         sum.values.iter_mut().for_each(|value| *value *= scale);
         order.clear();
         order.extend(sum.index.rows().iter().copied().zip(0..));
-        order.sort_unstable();
+        if ascending {
+            order.sort_unstable();
+        }
         for (row, place) in order {
             if let Some((first, _)) = sum.shape.row(*row) {
                 visit(first, sum.row_at(*place as usize));
@@ -126,9 +138,15 @@ mod tests {
             }
             assert!(sum.row(7).is_none());
             let mut seen = Vec::new();
-            sum.drain(0.5, |first, values| seen.push((first, values.to_vec())));
+            sum.drain(0.5, true, |first, values| seen.push((first, values.to_vec())));
             let half = 0.5 * round as f32;
             assert_eq!(seen, [(0, vec![half, 0.0]), (2, vec![half, 0.0]), (9, vec![2.0 * half])]);
+            for row in [5, 1] {
+                sum.row(row).expect("inside")[0] += 1.0;
+            }
+            seen.clear();
+            sum.drain(1.0, false, |first, values| seen.push((first, values.to_vec())));
+            assert_eq!(seen, [(9, vec![1.0]), (2, vec![1.0, 0.0])]);
         }
     }
 }

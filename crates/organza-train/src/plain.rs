@@ -70,9 +70,14 @@ impl PlainBatch {
     }
 
     /// Calls `visit` with the first coordinate and the values of each touched row, divided by
-    /// `expected_batch`, in ascending order, and forgets them.
-    pub(crate) fn drain(&mut self, expected_batch: f64, visit: impl FnMut(u64, &[f32])) {
-        self.parts[0].drain((1.0 / expected_batch) as f32, visit);
+    /// `expected_batch`, in ascending order if it is asked for, and forgets them.
+    pub(crate) fn drain(
+        &mut self,
+        expected_batch: f64,
+        ascending: bool,
+        visit: impl FnMut(u64, &[f32]),
+    ) {
+        self.parts[0].drain((1.0 / expected_batch) as f32, ascending, visit);
     }
 }
 
@@ -116,7 +121,7 @@ mod tests {
         for step in 0..3 {
             batch.draw(Numbers.units(), rate, &source, step);
             pool.install(|| batch.sum(&Numbers, &[], &source, step));
-            batch.drain(7.0, |first, values| seen.push((first, values.to_vec())));
+            batch.drain(7.0, true, |first, values| seen.push((first, values.to_vec())));
         }
         seen
     }

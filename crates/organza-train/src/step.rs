@@ -116,5 +116,6 @@ pub(crate) fn plain_step<T: Task + ?Sized>(
     bring_up_to_date(task, source, step, units, &mut weights);
     batch.sum(task, &weights, source, step);
     drop(weights);
-    tables.step(|visit| batch.drain(expected_batch, visit));
+    let ascending = tables.take_ascending_runs();
+    tables.step(|visit| batch.drain(expected_batch, ascending, visit));
 }

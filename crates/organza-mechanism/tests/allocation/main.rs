@@ -128,7 +128,7 @@ fn a_plain_sum_asks_for_no_memory() {
         for unit in 0..UNITS {
             sum.row(((unit * 7 + step) % ROWS) as u32).unwrap()[0] += 1.0;
         }
-        sum.drain(0.5, |_, values| {
+        sum.drain(0.5, true, |_, values| {
             black_box(values[0]);
         });
     });

@@ -9,8 +9,9 @@ use pulp::Simd;
 /// one addition need not wait for the one before.
 const LANES: usize = 32;
 
-/// The inner product: 32 sums side by side, rows padded with zeros, then folded in halves. The order
-/// of additions does not depend on the width of the processor's vectors.
+/// The inner product: 32 sums side by side, folded in halves, and what is left of a row after whole blocks of
+/// 32 beside them ([`dot_of_rest`]). The order of additions does not depend on the width of the processor's
+/// vectors.
 #[inline(always)]
 pub(crate) fn dot<S: Simd>(simd: S, left: &[f32], right: &[f32]) -> f32 {
     const { assert!(LANES.is_multiple_of(S::F32_LANES)) };
@@ -37,15 +38,6 @@ fn dot_in<S: Simd, const REGISTERS: usize>(simd: S, left: &[f32], right: &[f32])
             sums[register] = simd.add_f32s(sums[register], product);
         }
     }
-    if !left.is_empty() {
-        for (register, sum) in sums.iter_mut().enumerate() {
-            let start = (register * S::F32_LANES).min(left.len());
-            let end = (start + S::F32_LANES).min(left.len());
-            let left = simd.partial_load_f32s(&left[start..end]);
-            let right = simd.partial_load_f32s(&right[start..end]);
-            *sum = simd.add_f32s(*sum, simd.mul_f32s(left, right));
-        }
-    }
     let mut half = REGISTERS / 2;
     while half > 0 {
         for register in 0..half {
@@ -54,7 +46,20 @@ fn dot_in<S: Simd, const REGISTERS: usize>(simd: S, left: &[f32], right: &[f32])
         half /= 2;
     }
     // This too folds in halves, on every processor; a test holds it to that.
-    simd.reduce_sum_f32s(sums[0])
+    simd.reduce_sum_f32s(sums[0]) + dot_of_rest(left, right)
+}
+
+/// The inner product of rows shorter than a block: four sums side by side, the last three products one by
+/// one. Short arrays become short vectors on every processor; to load a part of a long one costs more.
+#[inline(always)]
+fn dot_of_rest(left: &[f32], right: &[f32]) -> f32 {
+    let ((left, left_last), (right, right_last)) = (left.as_chunks::<4>(), right.as_chunks::<4>());
+    let mut sums = [0.0; 4];
+    for (left, right) in left.iter().zip(right) {
+        sums = std::array::from_fn(|lane| sums[lane] + left[lane] * right[lane]);
+    }
+    let last = left_last.iter().zip(right_last).map(|(left, right)| left * right);
+    last.fold((sums[0] + sums[2]) + (sums[1] + sums[3]), |sum, product| sum + product)
 }
 
 /// target += scale source, as far as both reach; product and sum are rounded one by one.
@@ -67,9 +72,12 @@ pub(crate) fn add_scaled<S: Simd>(simd: S, target: &mut [f32], scale: f32, sourc
     for (target, source) in target.iter_mut().zip(source) {
         *target = simd.add_f32s(*target, simd.mul_f32s(scales, *source));
     }
-    if !target_rest.is_empty() {
-        let product = simd.mul_f32s(scales, simd.partial_load_f32s(source_rest));
-        let sum = simd.add_f32s(simd.partial_load_f32s(target_rest), product);
-        simd.partial_store_f32s(target_rest, sum);
+    let (target, target_rest) = target_rest.as_chunks_mut::<4>();
+    let (source, source_rest) = source_rest.as_chunks::<4>();
+    for (target, source) in target.iter_mut().zip(source) {
+        *target = std::array::from_fn(|lane| target[lane] + scale * source[lane]);
+    }
+    for (target, source) in target_rest.iter_mut().zip(source_rest) {
+        *target += scale * source;
     }
 }

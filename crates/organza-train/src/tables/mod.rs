@@ -141,7 +141,12 @@ impl Tables {
         }
     }
 
-    /// Moves the parameters by a gradient given as ascending runs of coordinates.
+    /// Whether [`Tables::step`] takes runs in ascending order only.
+    pub(crate) fn take_ascending_runs(&self) -> bool {
+        !matches!(self.kept, Kept::Sgd { .. })
+    }
+
+    /// Moves the parameters by a gradient given as runs of coordinates, in ascending order where that matters.
     pub(crate) fn step(&mut self, runs: impl FnOnce(&mut dyn FnMut(u64, &[f32]))) {
         self.steps += 1;
         let (steps, weights) = (self.steps, &mut self.weights[..]);
