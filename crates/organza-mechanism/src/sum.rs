@@ -21,6 +21,8 @@ pub(crate) struct ClippedSum {
     values: Vec<i64>,
     /// Sums of other parts of the batch: rows that only they touched stay where they are.
     joined: Vec<Lease>,
+    /// The number that each row has in the sum that is being joined.
+    shared: Vec<u32>,
     /// How many coordinates the touched rows have.
     coordinates: usize,
     units: u64,
@@ -34,6 +36,10 @@ pub(crate) struct ClippedSum {
 
 /// How many rows of a joined sum are looked up ahead.
 const AHEAD: usize = 32;
+/// A row that only one of two sums has.
+const NOT_SHARED: u32 = u32::MAX;
+/// So many rows are not worth a second thread.
+const FEW_ROWS: usize = 256;
 
 /// Where the values of a row are.
 #[derive(Clone, Copy)]
@@ -59,6 +65,7 @@ impl ClippedSum {
             places: Vec::new(),
             values: Vec::new(),
             joined: Vec::new(),
+            shared: Vec::new(),
             coordinates: 0,
             units: 0,
             counts: Vec::new(),
@@ -131,11 +138,15 @@ impl ClippedSum {
         }
     }
 
-    /// Joins the sum of another part of the same batch. Rows that are new stay in the other's memory.
+    /// Joins the sum of another part of the same batch, on all threads. Rows that are new stay in the other's
+    /// memory.
     pub(crate) fn join(&mut self, other: Lease) {
         let part = self.joined.len() as u32 + 1;
         self.not_finite += other.sum.not_finite;
         self.units += other.sum.units;
+        let own_rows = self.places.len();
+        self.shared.clear();
+        self.shared.resize(own_rows, NOT_SHARED);
         let rows = other.sum.index.rows();
         for (number, row) in rows.iter().enumerate() {
             if number % AHEAD == 0 {
@@ -147,18 +158,24 @@ impl ClippedSum {
                 self.places.push(Place { part, start, length });
                 self.coordinates += length;
             } else {
-                let Place { part, start, .. } = self.places[own];
-                let values = match part {
-                    0 => &mut self.values,
-                    part => &mut self.joined[part as usize - 1].sum.values,
-                };
-                let sums = values[start..start + length].iter_mut();
-                sums.zip(other.sum.row_at(number)).for_each(|(sum, value)| *sum += value);
+                self.shared[own] = number as u32;
             }
             if self.rows_per_unit > 0 {
                 self.counts.resize(self.places.len(), 0);
                 self.counts[own] += other.sum.counts[number];
             }
+        }
+        let mut left = &self.places[..own_rows];
+        for home in 0..part {
+            let here = left.partition_point(|place| place.part <= home);
+            let (places, after) = left.split_at(here);
+            let shared = &self.shared[own_rows - left.len()..];
+            let values = match home {
+                0 => &mut self.values,
+                home => &mut self.joined[home as usize - 1].sum.values,
+            };
+            add_shared(places, shared, values, 0, &other.sum);
+            left = after;
         }
         self.joined.push(other);
     }
@@ -213,6 +230,35 @@ impl ClippedSum {
         counted.clear();
         counted.extend(self.index.rows().iter().copied().zip(self.counts.iter().copied()));
         counted.retain(|(_, count)| *count > 0);
+    }
+}
+
+/// Adds to the rows at `places` what `other` has of them, by their numbers there. The values of the rows are those
+/// from `first` on, one row after another with gaps between.
+fn add_shared(
+    places: &[Place],
+    shared: &[u32],
+    values: &mut [i64],
+    first: usize,
+    other: &ClippedSum,
+) {
+    if places.len() > FEW_ROWS && rayon::current_num_threads() > 1 {
+        let (places, later) = places.split_at(places.len() / 2);
+        let (shared, shared_later) = shared.split_at(places.len());
+        let cut = later[0].start;
+        let (values, values_later) = values.split_at_mut(cut - first);
+        rayon::join(
+            || add_shared(places, shared, values, first, other),
+            || add_shared(later, shared_later, values_later, cut, other),
+        );
+        return;
+    }
+    for (Place { start, length, .. }, number) in places.iter().zip(shared) {
+        if *number != NOT_SHARED {
+            let sums = values[start - first..start - first + length].iter_mut();
+            let values = other.row_at(*number as usize);
+            sums.zip(values).for_each(|(sum, value)| *sum += value);
+        }
     }
 }
 

@@ -11,6 +11,7 @@ mod aligned;
 mod owed;
 mod parts;
 mod powers;
+mod regions;
 mod resting;
 mod series;
 mod state;
@@ -235,7 +236,7 @@ impl Reading<'_> {
     }
 
     /// Brings `rows` up to date, on all threads if they are many: the same bits in any order.
-    pub fn rows(&mut self, rows: impl Iterator<Item = u32>) {
+    pub fn rows(&mut self, rows: impl Iterator<Item = u32> + Clone + Send + Sync) {
         let Tables { shape, steps, weights, kept, .. } = &mut *self.tables;
         match kept {
             Kept::Sgd { .. } | Kept::Adam(_) => {}

@@ -1,6 +1,7 @@
 //! Tables that owe noise: dense DP-SGD with plain gradient descent, at the cost of the touched rows.
 
-use super::parts::{are_divided, each_few_parts};
+use super::parts::{FETCHED, each_few_parts, fetch};
+use super::regions::{Borders, Region, each_region};
 use organza_mechanism::{Debt, Indebted, OwedNoise, Settling, Shape, Touched, TouchedRows};
 use std::ops::Range;
 
@@ -21,8 +22,9 @@ pub(crate) struct Owed {
     pub(crate) settled: Vec<u32>,
     /// Draws of the rows that are settled after so many steps.
     settling: Option<(u64, Settling)>,
-    /// The debts that are settled together.
-    debts: Vec<Debt>,
+    /// The debts that are settled together, by region.
+    debts: Vec<Vec<Debt>>,
+    borders: Borders,
 }
 
 /// Where the values of `row` stand: nowhere, beyond the last row.
@@ -33,7 +35,14 @@ fn place(shape: &Shape, row: u32) -> Range<usize> {
 impl Owed {
     pub(crate) fn new(rate: f32, noise: OwedNoise, shape: &Shape) -> Self {
         let settled = vec![0; shape.rows() as usize];
-        Self { rate, noise, settled, settling: None, debts: Vec::new() }
+        Self {
+            rate,
+            noise,
+            settled,
+            settling: None,
+            debts: Vec::new(),
+            borders: Borders::default(),
+        }
     }
 
     pub(crate) fn noise(&self) -> &OwedNoise {
@@ -47,33 +56,41 @@ impl Owed {
         shape: &Shape,
         weights: &mut [f32],
         steps: u64,
-        rows: impl Iterator<Item = u32>,
+        rows: impl Iterator<Item = u32> + Clone + Send + Sync,
     ) {
-        let Self { rate, noise, settled, settling, debts } = self;
-        let squared_rate = f64::from(*rate).powi(2);
-        debts.clear();
-        for row in rows {
-            let Some(settled) = settled.get_mut(row as usize) else { continue };
-            let owes = steps as u32 - *settled;
-            if owes > 0 {
-                *settled = steps as u32;
-                let squared_rates = f64::from(owes) * squared_rate;
-                debts.push(Debt { row, squared_rates, place: place(shape, row) });
-            }
-        }
-        if debts.is_empty() {
+        let Self { rate, noise, settled, settling, debts, borders } = self;
+        let steps_now = steps as u32;
+        let is_settled = |row: u32| settled.get(row as usize).is_none_or(|it| *it == steps_now);
+        if rows.clone().all(is_settled) {
             return;
-        }
-        if are_divided(debts.len()) {
-            debts.sort_unstable_by_key(|debt| debt.row);
         }
         let settling = match settling {
             Some((at, settling)) if *at == steps => &*settling,
             stale => &stale.insert((steps, noise.settling(steps))).1,
         };
-        let place = |number: usize| debts[number].place.clone();
-        each_few_parts(debts.len(), weights, &place, &|few, first, weights| {
-            settling.add(&debts[few], first, weights);
+        let squared_rate = f64::from(*rate).powi(2);
+        borders.place(rows.clone());
+        debts.resize(borders.regions().max(debts.len()), Vec::new());
+        let memory = &mut debts[..borders.regions()];
+        let whole = Region { first_row: 0, by_row: settled, first: 0, weights, memory };
+        each_region(borders, shape, whole, &|region| {
+            let rows = region.rows(rows.clone());
+            let Region { by_row: settled, first, weights, memory, .. } = region;
+            let debts = &mut memory[0];
+            debts.clear();
+            for (row, number) in rows {
+                let owes = steps_now - settled[number];
+                if owes > 0 {
+                    settled[number] = steps_now;
+                    let squared_rates = f64::from(owes) * squared_rate;
+                    debts.push(Debt { row, squared_rates, place: place(shape, row) });
+                }
+            }
+            for debts in debts.chunks(FETCHED) {
+                let places = debts.iter().map(|debt| &debt.place);
+                fetch(places.map(|place| &weights[place.start - first..place.end - first]));
+                settling.add(debts, first, weights);
+            }
         });
     }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 const FEW: usize = 128;
 
 /// So many parts are fetched together; more would not stay in the nearest cache.
-const FETCHED: usize = 64;
+pub(super) const FETCHED: usize = 64;
 /// Numbers of a line of a cache.
 const LINE: usize = 16;
 
@@ -78,7 +78,7 @@ fn split<Place, Visit>(
 }
 
 /// Brings `parts` into the cache, all at once: whoever works on one after another would wait for each.
-fn fetch<'a>(parts: impl Iterator<Item = &'a [f32]>) {
+pub(super) fn fetch<'a>(parts: impl Iterator<Item = &'a [f32]>) {
     let lines = parts.flat_map(|part| part.iter().step_by(LINE));
     std::hint::black_box(lines.fold(0, |touched, value| touched ^ value.to_bits()));
 }

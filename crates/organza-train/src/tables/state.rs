@@ -38,7 +38,7 @@ impl Tables {
                 TableState::Floats(FIRST, &moments.first),
                 TableState::Floats(SECOND, &moments.second),
             ]),
-            Kept::Resting(resting) => state.push(TableState::Counts(RESTING, &resting.state)),
+            Kept::Resting(resting) => state.push(TableState::Counts(RESTING, resting.state())),
             Kept::Owed(owed) => state.push(TableState::Counts(SETTLED, &owed.settled)),
         }
         state

@@ -72,12 +72,12 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    pub(super) fn weights(&self) -> std::ops::Range<usize> {
+    pub(super) fn weights(&self) -> Range<usize> {
         let start = self.place.first + self.inside;
         start..start + self.length
     }
 
-    pub(super) fn part(&self, part: usize) -> std::ops::Range<usize> {
+    pub(super) fn part(&self, part: usize) -> Range<usize> {
         let start = self.place.part(part, self.inside);
         start..start + self.length
     }
