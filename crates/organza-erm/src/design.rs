@@ -1,14 +1,17 @@
 //! Rows as a model sees them: bounded, with an intercept.
 
+use crate::bounds::InputBounds;
+use crate::loss::Loss;
 use organza_data::sparse::{Row, SparseRows};
 
 /// How much a row is shrunk below its bound, to cover the rounding of its norm.
 const MARGIN: f64 = 1e-12;
 
-/// Rows of a declared norm: longer ones are scaled down to it.
+/// Rows of a declared norm: longer ones are scaled down to it. Those for private methods ([`Design::bounded`]) have
+/// labels within declared bounds as well.
 ///
 /// # Privacy
-/// The factor of a row depends on that row and the declared bound alone, so one record changes
+/// The factor of a row and its label depend on that row and the declared bounds alone, so one record changes
 /// nothing but its own term of the loss.
 #[derive(Clone, Debug)]
 pub struct Design<'a> {
@@ -16,13 +19,22 @@ pub struct Design<'a> {
     factors: Vec<f64>,
     features: u64,
     intercept: bool,
+    /// How labels are brought within bounds, if they are.
+    labels: Option<(Loss, f64)>,
 }
 
 impl<'a> Design<'a> {
-    /// The rows, of norm at most `bound` if there is one, with `features` features.
+    /// The rows, of norm at most `bound` if there is one, with `features` features; labels as they are.
     pub fn new(rows: &'a SparseRows, features: u64, bound: Option<f64>, intercept: bool) -> Self {
         let factors = rows.iter().map(|row| factor(&row, bound)).collect();
-        Self { rows, factors, features, intercept }
+        Self { rows, factors, features, intercept, labels: None }
+    }
+
+    /// The rows with all that was declared about them made true: the norm, and labels by
+    /// [`Loss::bounded_label`].
+    pub fn bounded(rows: &'a SparseRows, features: u64, loss: Loss, input: &InputBounds) -> Self {
+        let design = Self::new(rows, features, Some(input.norm), input.intercept);
+        Self { labels: Some((loss, input.label)), ..design }
     }
 
     /// The number of rows. *Not private* unless declared public.
@@ -50,9 +62,10 @@ impl<'a> Design<'a> {
         self.features + u64::from(self.intercept)
     }
 
-    /// The label of a row.
+    /// The label of a row, within bounds if they were declared.
     pub fn label(&self, index: usize) -> f64 {
-        self.rows.row(index).label
+        let label = self.rows.row(index).label;
+        self.labels.map_or(label, |(loss, bound)| loss.bounded_label(label, bound))
     }
 
     /// The rows themselves.

@@ -56,6 +56,14 @@ pub enum FitError {
     /// There are no rows.
     #[error("there are no rows to fit")]
     NoRows,
+    /// A label that is no finite number, without privacy.
+    #[error("the label of row {row} is {label}: mend it, or leave the row out")]
+    Label {
+        /// The row, counted from 1.
+        row: usize,
+        /// Its label.
+        label: f64,
+    },
     /// More groups than rows.
     #[error("{groups} groups of {rows} rows: a group would be empty; give a smaller --groups")]
     EmptyGroups {
@@ -226,11 +234,27 @@ impl<'a> Opened<'a> {
 
     fn fit(&mut self, rows: &SparseRows, features: u64) -> Result<Fit, FitError> {
         let Self { settings, source, groups, purse, statements } = self;
-        let design = Design::new(rows, features, settings.row_bound(), settings.intercept);
+        let design = match settings.method {
+            Method::None => raw(rows, features, settings)?,
+            _ => Design::bounded(rows, features, settings.model, &settings.input(1)),
+        };
         let running = Running { settings, design: &design, source, groups: groups.as_ref() };
         let mut fit = running.run(purse.as_mut())?;
         fit.certificate.conditions.append(statements);
         Ok(fit)
+    }
+}
+
+/// Rows with labels as they are, without privacy: one that is no finite number is named.
+fn raw<'a>(
+    rows: &'a SparseRows,
+    features: u64,
+    settings: &Settings,
+) -> Result<Design<'a>, FitError> {
+    let labels = (1..).zip(rows.iter().map(|row| row.label));
+    match { labels }.find(|(_, label)| !label.is_finite()) {
+        Some((row, label)) => Err(FitError::Label { row, label }),
+        None => Ok(Design::new(rows, features, settings.row_bound(), settings.intercept)),
     }
 }
 

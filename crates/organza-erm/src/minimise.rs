@@ -129,7 +129,8 @@ impl Objective<'_> {
         while smoothness.is_some() || steps < MOST_STEPS {
             steps += 1;
             let slope_norm = norm(&gradient);
-            if slope_norm <= tolerance {
+            // What is no number, of labels that are none, ends it as well.
+            if slope_norm <= tolerance || slope_norm.is_nan() {
                 break;
             }
             let exactness = (slope_norm / first).sqrt().min(0.1) * slope_norm;

@@ -95,7 +95,8 @@ pub struct Settings {
     /// The L2 norm of a row; longer rows are scaled down to it. 1 for private methods, none for
     /// [`Method::None`].
     pub bound: Option<f64>,
-    /// The size of a label that sets the clip of linear and Poisson regression.
+    /// The size of labels of linear and Poisson regression, which sets the clip; private methods bring larger ones
+    /// within.
     pub label_bound: f64,
     /// The clip of a unit's gradient (S1); the bound on a gradient where there is one.
     pub clip: Option<f64>,

@@ -86,7 +86,8 @@ struct Privacy {
     /// The L2 norm of a row: longer ones are scaled down to it [default: 1; none with --method none]
     #[arg(long, value_name = "NORM")]
     bound: Option<f64>,
-    /// The size of labels that linear and Poisson regression reckon with [default: 1]
+    /// The size of labels of linear and Poisson regression: private methods bring larger ones within
+    /// [default: 1]
     #[arg(long, value_name = "SIZE")]
     label_bound: Option<f64>,
     /// Declare that the number of units is public; otherwise it is released with a charge
@@ -182,6 +183,11 @@ impl Options {
     /// Whether a method was named.
     pub(super) fn chose_method(&self) -> bool {
         self.method.method.is_some()
+    }
+
+    /// Whether the size of labels was declared.
+    pub(super) fn declared_labels(&self) -> bool {
+        self.privacy.label_bound.is_some()
     }
 
     /// The settings.

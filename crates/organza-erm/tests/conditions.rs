@@ -1,0 +1,58 @@
+//! What a caller hands in cannot break what a proof takes for granted.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use organza_data::sparse::SparseRows;
+use organza_erm::{Fit, FitError, Loss, Method, Settings, fit};
+
+const ROWS: usize = 300;
+
+/// Rows of two features with these labels, over and over.
+fn rows(labels: &[f64]) -> SparseRows {
+    let mut rows = SparseRows::new(Some(2));
+    for place in 0..ROWS {
+        let value = (place % 7) as f32 - 3.0;
+        rows.push(labels[place % labels.len()], &mut [(0, value), (1, 0.5)], None).unwrap();
+    }
+    rows
+}
+
+fn settings(model: Loss, method: Method) -> Settings {
+    let mut settings = Settings::new(model);
+    (settings.method, settings.seed, settings.label_bound) = (method, Some(3), 2.0);
+    settings.steps = (method != Method::Objective).then_some(5);
+    settings
+}
+
+fn fitted(settings: &Settings, rows: &SparseRows) -> Result<Fit, FitError> {
+    fit(settings, rows, 2, None)
+}
+
+#[test]
+fn labels_beyond_their_bounds_count_as_those_within() {
+    let wild = [f64::NAN, -1.0, 0.4, 0.6, 7.0, f64::INFINITY, -9.0];
+    for (model, within) in [
+        (Loss::Logistic, [0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0]),
+        (Loss::Sigmoid, [0.0, 0.0, 0.4, 0.6, 1.0, 0.0, 0.0]),
+        (Loss::Linear, [0.0, -1.0, 0.4, 0.6, 2.0, 0.0, -2.0]),
+        (Loss::Poisson, [0.0, 0.0, 0.4, 0.6, 2.0, 0.0, 0.0]),
+    ] {
+        for method in [Method::Objective, Method::Dpsgd, Method::Corrected, Method::PoissonGroups] {
+            if method == Method::Objective && model != Loss::Logistic {
+                continue;
+            }
+            let settings = settings(model, method);
+            let found = fitted(&settings, &rows(&wild)).unwrap().model;
+            assert!(found.weights.iter().all(|weight| weight.is_finite()));
+            assert_eq!(found, fitted(&settings, &rows(&within)).unwrap().model, "{model} {method}");
+        }
+    }
+}
+
+#[test]
+fn without_privacy_a_label_that_is_no_number_is_named() {
+    let labels: Vec<f64> = (0..ROWS).map(|row| if row == 41 { f64::NAN } else { 1.0 }).collect();
+    let error = fitted(&settings(Loss::Linear, Method::None), &rows(&labels)).unwrap_err();
+    assert_eq!(error.to_string(), "the label of row 42 is NaN: mend it, or leave the row out");
+    let far = fitted(&settings(Loss::Linear, Method::None), &rows(&[50.0])).unwrap().model;
+    assert!(far.intercept > 40.0, "labels are as they are: {far:?}");
+}
