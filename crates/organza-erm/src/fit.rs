@@ -4,7 +4,7 @@ use crate::categories;
 use crate::certificate::Certificate;
 use crate::descend::{Descent, TRAINING, Visits};
 use crate::design::Design;
-use crate::groups::{GroupSparsity, Groups};
+use crate::groups::{GroupSparsity, Groups, visited};
 use crate::minimise::Objective;
 use crate::model::LinearModel;
 use crate::perturbation::Perturbation;
@@ -53,7 +53,7 @@ pub enum FitError {
     /// A setting.
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// There are no rows.
+    /// There are no rows, and the relation or the method makes that no secret.
     #[error("there are no rows to fit")]
     NoRows,
     /// A label that is no finite number, without privacy.
@@ -65,12 +65,10 @@ pub enum FitError {
         label: f64,
     },
     /// More groups than rows.
-    #[error("{groups} groups of {rows} rows: a group would be empty; give a smaller --groups")]
+    #[error("{groups} groups are more than there are rows: give a smaller --groups")]
     EmptyGroups {
         /// How many groups were asked for.
         groups: u64,
-        /// How many rows there are.
-        rows: usize,
     },
     /// Randomness.
     #[error(transparent)]
@@ -116,7 +114,7 @@ pub fn fit(
     features: u64,
     ledger: Option<&Path>,
 ) -> Result<Fit, FitError> {
-    let groups = groups(settings, rows.len(), rows.groups())?;
+    let groups = visited(settings, rows.len(), rows.groups())?;
     let width = match rows.declared_features() {
         Some(_) => features.to_string(),
         None => format!("{features}, the largest index of the data"),
@@ -155,40 +153,12 @@ pub fn fit_table(
     if settings.method == Method::PoissonGroups && table.groups().is_none() {
         return Err(FitError::NoGroups);
     }
-    let groups = groups(settings, table.len(), table.groups())?;
+    let groups = visited(settings, table.len(), table.groups())?;
     let mut opened = Opened::new(settings, groups, None, ledger)?;
     let columns = opened.categories(&table)?;
     let rows = table.with_columns(&columns);
     let fit = opened.fit(&rows, columns.width())?;
     Ok(TableFit { fit, columns, rows })
-}
-
-/// The groups that the method visits, if it does.
-fn groups(
-    settings: &Settings,
-    rows: usize,
-    named: Option<&[u32]>,
-) -> Result<Option<Groups>, FitError> {
-    settings.check()?;
-    if rows == 0 {
-        return Err(FitError::NoRows);
-    }
-    Ok(match (settings.method.has_groups(), named, settings.groups) {
-        (false, _, _) => None,
-        (true, Some(groups), None) => Some(Groups::by_column(groups)),
-        (true, _, count) => {
-            let usual = match settings.method {
-                Method::PoissonGroups => rows as u64 / 10,
-                Method::Printed => 100,
-                _ => 10,
-            };
-            let count = count.unwrap_or(usual.clamp(1, rows as u64));
-            if count > rows as u64 {
-                return Err(FitError::EmptyGroups { groups: count, rows });
-            }
-            Some(Groups::blocks(rows, count as usize))
-        }
-    })
 }
 
 /// A fit whose budget is open: what is known before its features are.
@@ -218,7 +188,8 @@ impl<'a> Opened<'a> {
             Method::None => None,
             _ => Some(Purse::open(settings, header(settings, groups.as_ref(), width), ledger)?),
         };
-        Ok(Self { settings, source, groups, purse, statements: Vec::new() })
+        let statements = groups.as_ref().and_then(Groups::statement).into_iter().collect();
+        Ok(Self { settings, source, groups, purse, statements })
     }
 
     /// The columns with the categories that are released, or with all of them without privacy.

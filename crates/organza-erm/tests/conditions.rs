@@ -56,3 +56,52 @@ fn without_privacy_a_label_that_is_no_number_is_named() {
     let far = fitted(&settings(Loss::Linear, Method::None), &rows(&[50.0])).unwrap().model;
     assert!(far.intercept > 40.0, "labels are as they are: {far:?}");
 }
+
+#[test]
+fn groups_that_nothing_names_are_runs_of_rows_and_the_certificate_says_so() {
+    let said = |settings: &Settings| {
+        let fit = fitted(settings, &rows(&[0.0, 1.0])).unwrap();
+        fit.certificate.conditions.iter().any(|it| {
+            *it == format!(
+                "a group is {} consecutive rows of the data, as they stand",
+                settings.group_rows.unwrap_or(10)
+            )
+        })
+    };
+    let mut settings = settings(Loss::Logistic, Method::PoissonGroups);
+    assert!(said(&settings));
+    settings.group_rows = Some(7);
+    assert!(said(&settings));
+    let mut named = SparseRows::new(Some(2));
+    named.push(1.0, &mut [(0, 1.0)], Some("a")).unwrap();
+    let error = fitted(&settings, &named).unwrap_err().to_string();
+    assert!(error.contains("left away where the rows name their groups"), "{error}");
+    settings.group_rows = None;
+    let fit = fitted(&settings, &named).unwrap();
+    assert!(!fit.certificate.conditions.iter().any(|it| it.contains("consecutive")));
+    settings.groups = Some(30);
+    let error = fitted(&settings, &rows(&[1.0])).unwrap_err().to_string();
+    assert!(error.contains("name a column with --group, or leave --groups away"), "{error}");
+}
+
+#[test]
+fn no_error_tells_how_many_rows_there_are() {
+    let mut settings = settings(Loss::Logistic, Method::Corrected);
+    settings.groups = Some(100_000);
+    let error = fitted(&settings, &rows(&[1.0])).unwrap_err().to_string();
+    assert!(!error.contains(&ROWS.to_string()), "{error}");
+}
+
+/// Whether there is any record at all is what one record changes.
+#[test]
+fn no_rows_are_fitted_like_one() {
+    let none = SparseRows::new(Some(2));
+    for method in [Method::Objective, Method::Dpsgd, Method::Sparse, Method::PoissonGroups] {
+        let fit = fitted(&settings(Loss::Logistic, method), &none).unwrap();
+        assert!(fit.model.weights.iter().all(|weight| weight.is_finite()), "{method}");
+    }
+    for method in [Method::None, Method::Corrected] {
+        let refused = fitted(&settings(Loss::Logistic, method), &none);
+        assert!(matches!(refused, Err(FitError::NoRows)), "{method}");
+    }
+}

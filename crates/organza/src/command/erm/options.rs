@@ -146,9 +146,12 @@ struct MethodOptions {
     /// The share of the budget that selection gets [default: 0.25]
     #[arg(long)]
     share: Option<f64>,
-    /// Contiguous groups, where rows name none [default: 10; printed: 100; poisson-groups: of 10 rows]
+    /// Contiguous groups of `corrected` and `printed`, where rows name none [default: 10; printed: 100]
     #[arg(long, value_name = "NUMBER", conflicts_with = "group")]
     groups: Option<u64>,
+    /// Consecutive rows that make a group of `poisson-groups`, where rows name none [default: 10]
+    #[arg(long, value_name = "ROWS", conflicts_with_all = ["group", "groups"])]
+    group_rows: Option<u64>,
     /// How many coordinates a visit to a group may release (c1) [default: 32]
     #[arg(long, value_name = "NUMBER")]
     hits: Option<u64>,
@@ -209,6 +212,7 @@ impl Options {
             l2: self.model.l2,
             constraint: ball.or(self.model.r#box.map(Constraint::Box)),
             groups: method.groups,
+            group_rows: method.group_rows,
             hits: method.hits,
             threshold: method.threshold,
             selection: method.select.unwrap_or(usual.selection),
