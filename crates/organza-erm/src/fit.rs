@@ -288,17 +288,18 @@ impl Running<'_> {
     fn perturbed(&self, units: f64, purse: &mut Purse) -> Result<Vec<f64>, FitError> {
         let Settings { epsilon, delta, l2, .. } = *self.settings;
         let norm = self.settings.input(1).whole_norm();
+        let size = self.design.coordinates();
         let target = Target::new(epsilon, delta);
         let before: Vec<Event> = purse.events();
         let lambda = match l2 {
             Some(l2) => l2 * units,
             None => {
                 let least = Perturbation::least_lambda(norm, CURVATURE_SHARE * epsilon);
-                let first = Perturbation::calibrate(norm, least, units, &target, &before)?;
-                least.max(norm * first.deviation * TILT_SHRINKAGE).max(OBJECTIVE_L2 * units)
+                let (_, deviation) = Perturbation::tilt(norm, least, &target, &before)?;
+                least.max(norm * deviation * TILT_SHRINKAGE).max(OBJECTIVE_L2 * units)
             }
         };
-        let perturbation = Perturbation::calibrate(norm, lambda, units, &target, &before)?;
+        let perturbation = Perturbation::calibrate(norm, lambda, units, size, &target, &before)?;
         let charge = Charge::once(OBJECTIVE, perturbation.event.clone())
             .with_key(self.source.fingerprint())
             .for_neighbours(self.settings.method.neighbouring());
