@@ -12,7 +12,7 @@ use crate::purse::{Purse, PurseError, header};
 use crate::schedule::{Known, ScheduleError};
 use crate::settings::{Method, SettingError, Settings};
 use organza_accountant::calibrate::{CalibrateError, Target};
-use organza_data::sparse::{Columns, SparseRows, UnreleasedRows};
+use organza_data::sparse::{Columns, MOST_FEATURES, SparseRows, UnreleasedRows};
 use organza_ledger::{Charge, Event};
 use organza_mechanism::random::RandomError;
 use organza_mechanism::{NoisyCount, NotPaid, PlanError, RandomSource};
@@ -114,6 +114,11 @@ pub fn fit(
     features: u64,
     ledger: Option<&Path>,
 ) -> Result<Fit, FitError> {
+    if features > MOST_FEATURES {
+        // The number of the intercept's column would not fit, and would be that of a feature.
+        let (setting, value) = ("--features", features.to_string());
+        return Err(SettingError { setting, value, expected: "at most 4294967294" }.into());
+    }
     let groups = visited(settings, rows.len(), rows.groups())?;
     let width = match rows.declared_features() {
         Some(_) => features.to_string(),

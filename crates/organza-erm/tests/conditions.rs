@@ -105,3 +105,10 @@ fn no_rows_are_fitted_like_one() {
         assert!(matches!(refused, Err(FitError::NoRows)), "{method}");
     }
 }
+
+/// Else the intercept would be counted to a feature, beside the bound of the row.
+#[test]
+fn more_features_than_columns_can_be_numbered_are_refused() {
+    let refused = fit(&settings(Loss::Logistic, Method::Corrected), &rows(&[1.0]), 1 << 32, None);
+    assert!(matches!(refused, Err(FitError::Setting(_))));
+}
