@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let mut settings = Settings::new(Loss::Logistic);
     (settings.method, settings.steps) = (Method::Corrected, Some(200));
-    let design = Design::new(&rows, features, Some(1.0), true);
+    let design = Design::bounded(&rows, features, settings.model, &settings.input(1));
     let coordinates = design.coordinates();
     let known =
         Known { settings: &settings, coordinates, units: 1_000.0, groups: 20, before: Vec::new() };

@@ -4,7 +4,7 @@ use crate::loss::Loss;
 use serde::{Deserialize, Serialize};
 
 /// What a person declares about the input. Rows and labels beyond are brought within by a rule that
-/// sees one record at a time.
+/// sees one record at a time ([`crate::Design::bounded`]).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InputBounds {
     /// The L2 norm of a row, without the intercept.

@@ -48,8 +48,8 @@ impl Certificate {
             Method::None => vec!["no privacy was asked for: there is no guarantee"],
             Method::Objective => vec![
                 "noise idealised as real Gaussian, drawn in double precision",
-                "rows are scaled to the declared bound, the loss is logistic; sums of slopes err by rounding as if \
-                 roundings were independent",
+                "there are no more rows than a million and twice the released or declared number; that the search ends is \
+                 proved for real numbers",
             ],
             Method::Dpsgd | Method::Sparse => {
                 vec!["noise idealised as real Gaussian, rounded to a grid"]

@@ -1,14 +1,17 @@
 //! Rows as a model sees them: bounded, with an intercept.
 
+use crate::bounds::InputBounds;
+use crate::loss::Loss;
 use organza_data::sparse::{Row, SparseRows};
 
-/// How much a row is shrunk below its bound, to cover the rounding of its norm.
+/// How much a row is shrunk below its bound, to cover the rounding of its norm and its entries.
 const MARGIN: f64 = 1e-12;
 
-/// Rows of a declared norm: longer ones are scaled down to it.
+/// Rows of a declared norm: longer ones are scaled down to it. Those for private methods ([`Design::bounded`]) have
+/// labels within declared bounds as well.
 ///
 /// # Privacy
-/// The factor of a row depends on that row and the declared bound alone, so one record changes
+/// The factor of a row and its label depend on that row and the declared bounds alone, so one record changes
 /// nothing but its own term of the loss.
 #[derive(Clone, Debug)]
 pub struct Design<'a> {
@@ -16,13 +19,22 @@ pub struct Design<'a> {
     factors: Vec<f64>,
     features: u64,
     intercept: bool,
+    /// How labels are brought within bounds, if they are.
+    labels: Option<(Loss, f64)>,
 }
 
 impl<'a> Design<'a> {
-    /// The rows, of norm at most `bound` if there is one, with `features` features.
+    /// The rows, of norm at most `bound` if there is one, with `features` features; labels as they are.
     pub fn new(rows: &'a SparseRows, features: u64, bound: Option<f64>, intercept: bool) -> Self {
         let factors = rows.iter().map(|row| factor(&row, bound)).collect();
-        Self { rows, factors, features, intercept }
+        Self { rows, factors, features, intercept, labels: None }
+    }
+
+    /// The rows with all that was declared about them made true: the norm, and labels by
+    /// [`Loss::bounded_label`].
+    pub fn bounded(rows: &'a SparseRows, features: u64, loss: Loss, input: &InputBounds) -> Self {
+        let design = Self::new(rows, features, Some(input.norm), input.intercept);
+        Self { labels: Some((loss, input.label)), ..design }
     }
 
     /// The number of rows. *Not private* unless declared public.
@@ -50,9 +62,10 @@ impl<'a> Design<'a> {
         self.features + u64::from(self.intercept)
     }
 
-    /// The label of a row.
+    /// The label of a row, within bounds if they were declared.
     pub fn label(&self, index: usize) -> f64 {
-        self.rows.row(index).label
+        let label = self.rows.row(index).label;
+        self.labels.map_or(label, |(loss, bound)| loss.bounded_label(label, bound))
     }
 
     /// The rows themselves.
@@ -78,11 +91,38 @@ impl<'a> Design<'a> {
     }
 }
 
-/// What a row is scaled by: min(1, bound / norm).
+/// What a row is scaled by: min(1, bound / norm), a little less for what is rounded.
+///
+/// A norm of k entries errs by (k / 2 + 1) 2^-53 of itself at the most, an entry by two roundings: with more than some thousand
+/// entries that could be more than `MARGIN`, so it grows with them.
 pub(crate) fn factor(row: &Row<'_>, bound: Option<f64>) -> f64 {
     let norm = row.norm();
-    match bound {
-        Some(bound) if norm > bound * (1.0 - MARGIN) => bound * (1.0 - MARGIN) / norm,
-        _ => 1.0,
+    let Some(bound) = bound else { return 1.0 };
+    let within = bound * (1.0 - MARGIN.max(row.values.len() as f64 * f64::EPSILON));
+    if norm > within { within / norm } else { 1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::sum::Sum;
+
+    #[test]
+    fn long_rows_are_within_their_bound_although_their_norm_is_rounded() {
+        let columns = 3_000_000_u32;
+        let mut falls_short = false;
+        for value in [0.1_f32, 0.3, 0.7] {
+            let mut entries: Vec<(u32, f32)> = (0..columns).map(|it| (it, value)).collect();
+            let mut rows = SparseRows::new(Some(u64::from(columns)));
+            rows.push(1.0, &mut entries, None).unwrap();
+            let design = Design::new(&rows, u64::from(columns), Some(1.0), false);
+            let squares: Sum = design.entries(0).map(|(_, entry)| entry * entry).collect();
+            assert!(squares.value() <= 1.0, "{value}: {}", squares.value() - 1.0);
+            let scale = (1.0 - MARGIN) / rows.row(0).norm();
+            let entry = f64::from(value) * scale;
+            falls_short |= entry * entry * f64::from(columns) > 1.0;
+        }
+        assert!(falls_short, "a margin for short rows has to be seen");
     }
 }

@@ -4,7 +4,7 @@ use crate::categories;
 use crate::certificate::Certificate;
 use crate::descend::{Descent, TRAINING, Visits};
 use crate::design::Design;
-use crate::groups::{GroupSparsity, Groups};
+use crate::groups::{GroupSparsity, Groups, visited};
 use crate::minimise::Objective;
 use crate::model::LinearModel;
 use crate::perturbation::Perturbation;
@@ -12,7 +12,7 @@ use crate::purse::{Purse, PurseError, header};
 use crate::schedule::{Known, ScheduleError};
 use crate::settings::{Method, SettingError, Settings};
 use organza_accountant::calibrate::{CalibrateError, Target};
-use organza_data::sparse::{Columns, SparseRows, UnreleasedRows};
+use organza_data::sparse::{Columns, MOST_FEATURES, SparseRows, UnreleasedRows};
 use organza_ledger::{Charge, Event};
 use organza_mechanism::random::RandomError;
 use organza_mechanism::{NoisyCount, NotPaid, PlanError, RandomSource};
@@ -53,16 +53,22 @@ pub enum FitError {
     /// A setting.
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// There are no rows.
+    /// There are no rows, and the relation or the method makes that no secret.
     #[error("there are no rows to fit")]
     NoRows,
+    /// A label that is no finite number, without privacy.
+    #[error("the label of row {row} is {label}: mend it, or leave the row out")]
+    Label {
+        /// The row, counted from 1.
+        row: usize,
+        /// Its label.
+        label: f64,
+    },
     /// More groups than rows.
-    #[error("{groups} groups of {rows} rows: a group would be empty; give a smaller --groups")]
+    #[error("{groups} groups are more than there are rows: give a smaller --groups")]
     EmptyGroups {
         /// How many groups were asked for.
         groups: u64,
-        /// How many rows there are.
-        rows: usize,
     },
     /// Randomness.
     #[error(transparent)]
@@ -108,7 +114,12 @@ pub fn fit(
     features: u64,
     ledger: Option<&Path>,
 ) -> Result<Fit, FitError> {
-    let groups = groups(settings, rows.len(), rows.groups())?;
+    if features > MOST_FEATURES {
+        // The number of the intercept's column would not fit, and would be that of a feature.
+        let (setting, value) = ("--features", features.to_string());
+        return Err(SettingError { setting, value, expected: "at most 4294967294" }.into());
+    }
+    let groups = visited(settings, rows.len(), rows.groups())?;
     let width = match rows.declared_features() {
         Some(_) => features.to_string(),
         None => format!("{features}, the largest index of the data"),
@@ -147,40 +158,12 @@ pub fn fit_table(
     if settings.method == Method::PoissonGroups && table.groups().is_none() {
         return Err(FitError::NoGroups);
     }
-    let groups = groups(settings, table.len(), table.groups())?;
+    let groups = visited(settings, table.len(), table.groups())?;
     let mut opened = Opened::new(settings, groups, None, ledger)?;
     let columns = opened.categories(&table)?;
     let rows = table.with_columns(&columns);
     let fit = opened.fit(&rows, columns.width())?;
     Ok(TableFit { fit, columns, rows })
-}
-
-/// The groups that the method visits, if it does.
-fn groups(
-    settings: &Settings,
-    rows: usize,
-    named: Option<&[u32]>,
-) -> Result<Option<Groups>, FitError> {
-    settings.check()?;
-    if rows == 0 {
-        return Err(FitError::NoRows);
-    }
-    Ok(match (settings.method.has_groups(), named, settings.groups) {
-        (false, _, _) => None,
-        (true, Some(groups), None) => Some(Groups::by_column(groups)),
-        (true, _, count) => {
-            let usual = match settings.method {
-                Method::PoissonGroups => rows as u64 / 10,
-                Method::Printed => 100,
-                _ => 10,
-            };
-            let count = count.unwrap_or(usual.clamp(1, rows as u64));
-            if count > rows as u64 {
-                return Err(FitError::EmptyGroups { groups: count, rows });
-            }
-            Some(Groups::blocks(rows, count as usize))
-        }
-    })
 }
 
 /// A fit whose budget is open: what is known before its features are.
@@ -210,7 +193,8 @@ impl<'a> Opened<'a> {
             Method::None => None,
             _ => Some(Purse::open(settings, header(settings, groups.as_ref(), width), ledger)?),
         };
-        Ok(Self { settings, source, groups, purse, statements: Vec::new() })
+        let statements = groups.as_ref().and_then(Groups::statement).into_iter().collect();
+        Ok(Self { settings, source, groups, purse, statements })
     }
 
     /// The columns with the categories that are released, or with all of them without privacy.
@@ -226,11 +210,27 @@ impl<'a> Opened<'a> {
 
     fn fit(&mut self, rows: &SparseRows, features: u64) -> Result<Fit, FitError> {
         let Self { settings, source, groups, purse, statements } = self;
-        let design = Design::new(rows, features, settings.row_bound(), settings.intercept);
+        let design = match settings.method {
+            Method::None => raw(rows, features, settings)?,
+            _ => Design::bounded(rows, features, settings.model, &settings.input(1)),
+        };
         let running = Running { settings, design: &design, source, groups: groups.as_ref() };
         let mut fit = running.run(purse.as_mut())?;
         fit.certificate.conditions.append(statements);
         Ok(fit)
+    }
+}
+
+/// Rows with labels as they are, without privacy: one that is no finite number is named.
+fn raw<'a>(
+    rows: &'a SparseRows,
+    features: u64,
+    settings: &Settings,
+) -> Result<Design<'a>, FitError> {
+    let labels = (1..).zip(rows.iter().map(|row| row.label));
+    match { labels }.find(|(_, label)| !label.is_finite()) {
+        Some((row, label)) => Err(FitError::Label { row, label }),
+        None => Ok(Design::new(rows, features, settings.row_bound(), settings.intercept)),
     }
 }
 
@@ -293,17 +293,18 @@ impl Running<'_> {
     fn perturbed(&self, units: f64, purse: &mut Purse) -> Result<Vec<f64>, FitError> {
         let Settings { epsilon, delta, l2, .. } = *self.settings;
         let norm = self.settings.input(1).whole_norm();
+        let size = self.design.coordinates();
         let target = Target::new(epsilon, delta);
         let before: Vec<Event> = purse.events();
         let lambda = match l2 {
             Some(l2) => l2 * units,
             None => {
                 let least = Perturbation::least_lambda(norm, CURVATURE_SHARE * epsilon);
-                let first = Perturbation::calibrate(norm, least, units, &target, &before)?;
-                least.max(norm * first.deviation * TILT_SHRINKAGE).max(OBJECTIVE_L2 * units)
+                let (_, deviation) = Perturbation::tilt(norm, least, &target, &before)?;
+                least.max(norm * deviation * TILT_SHRINKAGE).max(OBJECTIVE_L2 * units)
             }
         };
-        let perturbation = Perturbation::calibrate(norm, lambda, units, &target, &before)?;
+        let perturbation = Perturbation::calibrate(norm, lambda, units, size, &target, &before)?;
         let charge = Charge::once(OBJECTIVE, perturbation.event.clone())
             .with_key(self.source.fingerprint())
             .for_neighbours(self.settings.method.neighbouring());

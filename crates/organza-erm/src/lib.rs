@@ -41,6 +41,7 @@ mod purse;
 mod schedule;
 mod score;
 mod settings;
+mod sum;
 pub mod theorem;
 mod weights;
 

@@ -100,6 +100,27 @@ impl Loss {
         }
     }
 
+    /// The label that a private method sees: a number for which [`Self::slope_bound`] holds, whatever was handed in. Logistic:
+    /// 1 if it is above 1/2, else 0. Sigmoid: clamped to 0 to 1. Linear: clamped to -`bound` to `bound`. Poisson: to 0 to
+    /// `bound`. What is not finite is 0.
+    ///
+    /// # Privacy
+    /// It looks at one label and the declared bound. Objective perturbation needs a slope s(m) - y of one sign, which
+    /// for y strictly between 0 and 1 it has not: hence exactly 0 or 1 for logistic regression, while for the others bounds
+    /// are enough.
+    pub fn bounded_label(self, label: f64, bound: f64) -> f64 {
+        if !label.is_finite() {
+            return 0.0;
+        }
+        match self {
+            Self::Logistic => f64::from(u8::from(label > 0.5)),
+            Self::Sigmoid => label.clamp(0.0, 1.0),
+            // Not `clamp`, which panics where the bound is negative or no number.
+            Self::Linear => label.min(bound).max(-bound),
+            Self::Poisson => label.min(bound).max(0.0),
+        }
+    }
+
     /// What the model predicts at a margin: a mean, or the probability of class 1.
     pub fn prediction(self, margin: f64) -> f64 {
         match self {
@@ -172,6 +193,27 @@ mod tests {
                 prop_assert!((bend - loss.curvature(margin)).abs() < 1e-6 * (1.0 + bend.abs()));
             }
         }
+    }
+
+    #[test]
+    fn any_label_is_brought_to_where_the_slopes_bounds_hold() {
+        let labels = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, 0.3, 0.7, 1.0, 2.0, 1e300];
+        for loss in ALL {
+            for label in labels {
+                let label = loss.bounded_label(label, 1.5);
+                for margin in [-3.0, 0.0, 3.0] {
+                    let slope = loss.slope(margin, label);
+                    assert!(slope.abs() <= loss.slope_bound(3.0, 1.5), "{loss} {label}: {slope}");
+                }
+            }
+        }
+        for label in labels {
+            let label = Loss::Logistic.bounded_label(label, 1.0);
+            let signs = [-30.0, 30.0].map(|margin| Loss::Logistic.slope(margin, label).signum());
+            assert_eq!(signs[0], signs[1], "{label}: one sign, whatever the margin");
+        }
+        let raw = [-30.0, 30.0].map(|margin| Loss::Logistic.slope(margin, 0.7).signum());
+        assert_ne!(raw[0], raw[1], "a label between 0 and 1 has to be seen");
     }
 
     #[test]

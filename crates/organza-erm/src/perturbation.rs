@@ -13,12 +13,12 @@ use organza_mechanism::{Purpose, RandomSource};
 const OUTPUT_MULTIPLIER: f64 = 1_000.0;
 /// The share of delta for the tilt; the rest is for the noise on the minimum.
 const TILT_DELTA: f64 = 0.9;
-/// The norm that the gradient of the summed objective has to be brought below, at the least.
+/// The norm that the gradient of the summed objective has to be brought below, at the least, for rows of norm 1.
 const TOLERANCE: f64 = 1e-6;
-/// Up to so many records the gradient's rounding is far below `TOLERANCE`; from there on both grow alike.
-const RECORDS: f64 = 1e6;
-/// Up to a tilt of this deviation as well.
-const TILT: f64 = 1e3;
+/// So many records more than were released or declared do no harm.
+const SPARE_RECORDS: f64 = 1e6;
+/// Half of the distance from 1 to the next number: what a rounding errs by (u).
+const ROUNDING: f64 = f64::EPSILON / 2.0;
 
 /// Objective perturbation of logistic regression, calibrated.
 ///
@@ -64,10 +64,22 @@ const TILT: f64 = 1e3;
 /// reaches t whatever the data ([`Objective::minimise_surely`]), so that there is no failure which could tell of them. How
 /// long it takes does depend on them, as all timings do.
 ///
-/// *Rounding.* Sums are in double precision. A sum of n slopes errs by about n^1.5 R 2^-53 if its n roundings are
-/// independent of one another, 1e-7 for a million; the tilt's share is s sqrt(p) 2^-53. So t = 1e-6 max(1, (n / 10^6)^1.5,
-/// s / 1000), n the released or declared number of records, and half of it is left for this. Noise is drawn in double
-/// precision and taken for real Gaussian: both are idealised, and the certificate says so.
+/// *Rounding.* The search ends where the *computed* gradient has a norm of at most t / 2, so t has to be twice what that errs by.
+/// Its sums keep what their roundings lose, so that at a point v it errs by no more than E(|v|) = a + c |v|,
+///
+/// ```text
+/// a = u (n R (10 + n^2 u) + 4 |b|),      c = u (3 n R^2 / 4 + 4 lambda),      u = 2^-53,
+/// ```
+///
+/// whatever the rows and their roundings (`Objective::evaluate` has the terms). The minimum is not far: J(w) <= J(0) =
+/// n ln 2 and f >= 0 make lambda |w|^2 / 2 <= n ln 2 + |b| |w|, hence |w| <= W = 2 |b| / lambda + sqrt(2 n ln 2 / lambda). With
+/// t = max(1e-6 R, 4 (a + c W)) and c <= lambda / 64, without which nothing is calibrated: |v| <= W + (t / 2 + E(|v|)) / lambda
+/// gives |v| <= 1.02 (W + 3 t / (4 lambda)), so E(|v|) <= a + 1.02 c W + t / 80 < t / 2. Here n stands for 10^6 (10^4 / epsilon,
+/// if that is more) and twice the released or declared number of records, which a released one falls short of with probability below e^-50,
+/// and |b| for s (sqrt(p) + 10), which is longer with probability e^-50 too: t depends on public numbers alone. Rows have at most 10^7 entries.
+///
+/// Noise is drawn in double precision and taken for real Gaussian, and that the search ends is proved for real numbers:
+/// both are idealised, and the certificate says so.
 #[derive(Clone, Debug)]
 pub struct Perturbation {
     /// The weight of the squared norm beside the *sum* of losses (lambda).
@@ -93,49 +105,77 @@ impl Perturbation {
         Loss::Logistic.curvature_bound(0.0) * norm * norm / libm::expm1(cost)
     }
 
-    /// The least noise that keeps it within `target`, with rows of norm `norm` and what was charged `before`;
-    /// `records` is about how many there are, by declaration or release, and shapes the tolerance alone.
+    /// The epsilon of the tilt and its least deviation (s), with rows of norm `norm` and what was charged `before`.
     ///
     /// # Errors
-    /// If lambda is so small that its cost alone exceeds the budget.
-    pub fn calibrate(
+    /// If lambda is so small that its cost alone exceeds the budget, or a number is not above 0 and finite.
+    pub(crate) fn tilt(
         norm: f64,
         lambda: f64,
-        records: f64,
         target: &Target,
         before: &[Event],
-    ) -> Result<Self, CalibrateError> {
+    ) -> Result<(f64, f64), CalibrateError> {
+        // A lambda below zero would seem to cost less than nothing.
+        let fits = |value: f64| value > 0.0 && value.is_finite();
+        if !(fits(norm) && fits(lambda)) {
+            return Err(unreachable(format!(
+                "lambda {lambda} (--l2 times the records) and the norm {norm} have to be above 0 and finite"
+            )));
+        }
         let delta = TILT_DELTA * target.delta;
         let event = |epsilon: f64| {
-            let tilt = Event::Approximate { epsilon, delta };
-            let output = Event::Gaussian { noise_multiplier: OUTPUT_MULTIPLIER };
-            Event::Compose(before.iter().cloned().chain([tilt, output]).collect())
+            let all = before.iter().cloned().chain(events(epsilon, delta));
+            Event::Compose(all.collect())
         };
         let (inverse, _) = scale(target, |inverse| Some(event(target.epsilon / inverse)))?;
         let epsilon = target.epsilon / inverse;
         let left = epsilon - Self::curvature_cost(norm, lambda);
         if left <= 0.0 {
-            return Err(CalibrateError::Unreachable {
-                parameter: "deviation of the tilt",
-                reason: format!(
-                    "the curvature alone costs {:.4} of epsilon {epsilon:.4}: raise --l2 or --epsilon",
-                    Self::curvature_cost(norm, lambda)
-                ),
-            });
+            return Err(unreachable(format!(
+                "the curvature alone costs {:.4} of epsilon {epsilon:.4}: raise --l2 or --epsilon",
+                Self::curvature_cost(norm, lambda)
+            )));
         }
-        let deviation = norm * smallest_multiplier(left, delta);
-        let growth = libm::pow(records.max(0.0) / RECORDS, 1.5).max(deviation / TILT).max(1.0);
-        let tolerance = TOLERANCE * growth;
+        Ok((epsilon, norm * smallest_multiplier(left, delta)))
+    }
+
+    /// The least noise that keeps it within `target`, with rows of norm `norm` and what was charged `before`;
+    /// `records` is about how many there are, by declaration or release, and shapes the tolerance alone, with the number
+    /// of `coordinates`.
+    ///
+    /// # Errors
+    /// If lambda is so small that its cost alone exceeds the budget, or that rounding hides it; if a number is not above 0 and
+    /// finite.
+    pub fn calibrate(
+        norm: f64,
+        lambda: f64,
+        records: f64,
+        coordinates: u64,
+        target: &Target,
+        before: &[Event],
+    ) -> Result<Self, CalibrateError> {
+        let (epsilon, deviation) = Self::tilt(norm, lambda, target, before)?;
+        let most = 2.0 * records + SPARE_RECORDS.max(1e4 / target.epsilon);
+        let longest_tilt = deviation * ((coordinates as f64).sqrt() + 10.0);
+        let Some(tolerance) = tolerance(norm, lambda, most, longest_tilt) else {
+            return Err(unreachable(format!(
+                "lambda {lambda} is lost in the rounding of sums of {most} records: raise --l2"
+            )));
+        };
         let output_deviation = OUTPUT_MULTIPLIER * 2.0 * tolerance / lambda;
-        let tilt = Event::Approximate { epsilon, delta };
-        let output = Event::Gaussian { noise_multiplier: OUTPUT_MULTIPLIER };
-        let event = Event::Compose(vec![tilt, output]);
+        let event = Event::Compose(events(epsilon, TILT_DELTA * target.delta).to_vec());
         Ok(Self { lambda, deviation, tolerance, output_deviation, event })
     }
 
     /// The released coordinates, the intercept last. Rows of `design` must have at most the norm that it was
-    /// calibrated for. `divisor` only scales numbers.
-    pub fn release(&self, design: &Design<'_>, divisor: f64, source: &RandomSource) -> Vec<f64> {
+    /// calibrated for, and labels 0 and 1: only [`crate::fit`] calls it, with rows of which both are made true.
+    /// `divisor` only scales numbers.
+    pub(crate) fn release(
+        &self,
+        design: &Design<'_>,
+        divisor: f64,
+        source: &RandomSource,
+    ) -> Vec<f64> {
         let size = design.coordinates() as usize;
         let mut tilt = vec![0.0; size];
         fill_normal(&mut tilt, &mut source.substream(Purpose::Noise, 0, 0));
@@ -159,6 +199,26 @@ impl Perturbation {
         }
         coordinates
     }
+}
+
+/// What is released: the tilted minimum, and the noise on it.
+fn events(epsilon: f64, delta: f64) -> [Event; 2] {
+    [Event::Approximate { epsilon, delta }, Event::Gaussian { noise_multiplier: OUTPUT_MULTIPLIER }]
+}
+
+fn unreachable(reason: String) -> CalibrateError {
+    CalibrateError::Unreachable { parameter: "deviation of the tilt", reason }
+}
+
+/// Twice what the computed gradient errs by and as much again, so that half of it is left for the search (t); none where lambda is too
+/// small for it.
+fn tolerance(norm: f64, lambda: f64, records: f64, tilt: f64) -> Option<f64> {
+    let sum = records * norm * (10.0 + records * records * ROUNDING);
+    let fixed = ROUNDING * (sum + 4.0 * tilt);
+    let by_weight = ROUNDING * (0.75 * records * norm * norm + 4.0 * lambda);
+    let weights = 2.0 * tilt / lambda + (2.0 * std::f64::consts::LN_2 * records / lambda).sqrt();
+    let tolerance = (4.0 * (fixed + by_weight * weights)).max(TOLERANCE * norm);
+    (records >= 0.0 && by_weight <= lambda / 64.0 && tolerance.is_finite()).then_some(tolerance)
 }
 
 /// The smallest multiplier of Gaussian noise whose epsilon at `delta` is at most `epsilon`.
@@ -215,7 +275,7 @@ mod tests {
     #[test]
     fn a_release_keeps_its_promise_and_one_with_less_noise_does_not() {
         let target = Target::new(1.0, 1e-2);
-        let sound = Perturbation::calibrate(1.0, LAMBDA, 2.0, &target, &[]).unwrap();
+        let sound = Perturbation::calibrate(1.0, LAMBDA, 2.0, 1, &target, &[]).unwrap();
         assert!(!violates(&sound, 1.0, 1e-2));
         let broken = Perturbation { deviation: sound.deviation / 6.0, ..sound };
         assert!(violates(&broken, 1.0, 1e-2), "the test has to see a sixth of the noise");
@@ -262,12 +322,49 @@ mod tests {
     fn the_event_costs_no_more_than_the_target() {
         let before = [Event::Laplace { noise_multiplier: 100.0 }];
         let target = Target::new(1.0, 1e-5);
-        let perturbation = Perturbation::calibrate(1.5, 30.0, 1e3, &target, &before).unwrap();
+        let perturbation = Perturbation::calibrate(1.5, 30.0, 1e3, 1, &target, &before).unwrap();
         let all = Event::Compose(before.iter().cloned().chain([perturbation.event]).collect());
         let account = Accountant::new(Neighbouring::AddRemove).compose(&all).unwrap();
         let spent = account.epsilon(1e-5).unwrap().epsilon;
         assert!((0.99..=1.0).contains(&spent), "{spent}");
-        let tight = Perturbation::calibrate(1.5, 1e-3, 1e3, &target, &[]).unwrap_err().to_string();
+        let tight =
+            Perturbation::calibrate(1.5, 1e-3, 1e3, 1, &target, &[]).unwrap_err().to_string();
         assert!(tight.contains("raise --l2"), "{tight}");
+    }
+
+    #[test]
+    fn the_tolerance_is_above_rounding_for_any_norm_and_number_of_records() {
+        let target = Target::new(1.0, 1e-5);
+        for (norm, records) in [(1.0, 1e3), (1e3, 1e3), (1e3, 1e6), (1.0, 1e8), (1e-3, 1e6)] {
+            // As `fit` has it: the curvature takes a tenth, and 1e-4 beside the mean loss at the least.
+            let lambda = Perturbation::least_lambda(norm, 0.1).max(1e-4 * records);
+            let found = Perturbation::calibrate(norm, lambda, records, 100, &target, &[]).unwrap();
+            // Of all sums of weights within reach, those of the slopes alone.
+            let weights = (2.0 * records * 2_f64.ln() / lambda).sqrt();
+            let errs = records * norm * (10.0 + 0.75 * norm * weights) * f64::EPSILON / 2.0;
+            assert!(found.tolerance >= 2.0 * errs, "{norm} {records}: {}", found.tolerance);
+            assert!(found.tolerance >= 1e-6 * norm, "{norm}: {}", found.tolerance);
+            // And what it adds stays far below what the tilt moves.
+            let moved = found.deviation / lambda;
+            assert!(found.output_deviation < 0.01 * moved, "{norm} {records}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_that_would_hide_the_noise_are_refused() {
+        let target = Target::new(1.0, 1e-5);
+        let nan = f64::NAN;
+        for (norm, lambda) in
+            [(1.0, -0.3), (1.0, nan), (1.0, 0.0), (1.0, f64::INFINITY), (nan, 1.0), (-1.0, 1.0)]
+        {
+            let refused = Perturbation::calibrate(norm, lambda, 10.0, 1, &target, &[]);
+            assert!(refused.is_err(), "{norm} {lambda}");
+        }
+        for records in [nan, -1e9, f64::INFINITY] {
+            assert!(Perturbation::calibrate(1.0, 1.0, records, 1, &target, &[]).is_err());
+        }
+        let generous = Target::new(100.0, 1e-5);
+        let lost = Perturbation::calibrate(1.0, 1e-12, 10.0, 1, &generous, &[]).unwrap_err();
+        assert!(lost.to_string().contains("lost in the rounding"), "{lost}");
     }
 }

@@ -95,7 +95,8 @@ pub struct Settings {
     /// The L2 norm of a row; longer rows are scaled down to it. 1 for private methods, none for
     /// [`Method::None`].
     pub bound: Option<f64>,
-    /// The size of a label that sets the clip of linear and Poisson regression.
+    /// The size of labels of linear and Poisson regression, which sets the clip; private methods bring larger ones
+    /// within.
     pub label_bound: f64,
     /// The clip of a unit's gradient (S1); the bound on a gradient where there is one.
     pub clip: Option<f64>,
@@ -106,8 +107,10 @@ pub struct Settings {
     pub l2: Option<f64>,
     /// The set that weights are kept in; a ball of radius 10 for methods that visit groups.
     pub constraint: Option<Constraint>,
-    /// Contiguous groups of equal size, where rows have no group of their own.
+    /// Contiguous groups of equal size, where rows have no group of their own; for methods whose unit is a record.
     pub groups: Option<u64>,
+    /// How many consecutive rows make a group of [`Method::PoissonGroups`] where rows have none of their own; 10.
+    pub group_rows: Option<u64>,
     /// How many coordinates a step of Algorithm 2 may release (c1).
     pub hits: Option<u64>,
     /// The threshold of the sparse vector technique (alpha).
@@ -156,6 +159,7 @@ impl Settings {
             l2: None,
             constraint: None,
             groups: None,
+            group_rows: None,
             hits: None,
             threshold: None,
             selection: SelectionRule::Exponential,
@@ -234,9 +238,17 @@ impl Settings {
         };
         at_least_one("--units", self.units)?;
         at_least_one("--groups", self.groups)?;
+        at_least_one("--group-rows", self.group_rows)?;
         at_least_one("--hits", self.hits)?;
         at_least_one("--draws", self.draws)?;
         at_least_one("--steps", self.steps)?;
+        let by_group = self.method == Method::PoissonGroups;
+        let expected = "left away with --method poisson-groups: the number of groups would tell how many rows there \
+                        are, and one group more would cut all others anew; name a column with --group, or leave \
+                        --groups away and a group is 10 consecutive rows (or --group-rows of them)";
+        require("--groups", self.groups, !by_group || self.groups.is_none(), expected)?;
+        let expected = "left away but with --method poisson-groups, whose unit is a group";
+        require("--group-rows", self.group_rows, by_group || self.group_rows.is_none(), expected)?;
         let threshold = self.threshold.is_none_or(f64::is_finite);
         require("--threshold", self.threshold, threshold, "finite")?;
         let objective = self.method != Method::Objective || self.model == Loss::Logistic;

@@ -177,6 +177,12 @@ fn what_makes_no_sense_says_where_and_what_to_do() {
         ("erm", 2, "`--data` is missing"),
         ("erm --data rows --epsilon 0", 2, "--epsilon is 0, but must be above 0"),
         ("erm --data rows --model linear --method objective", 2, "dpsgd fits any model"),
+        (
+            "erm --data rows --method poisson-groups --groups 5",
+            2,
+            "--groups is 5, but must be left away with --method poisson-groups",
+        ),
+        ("erm --data rows --group-rows 5", 2, "left away but with --method poisson-groups"),
         ("erm --data rows --format csv", 2, "no column of the table becomes a feature"),
         ("erm --data rows --radius 1 --box 1", 2, "cannot be used with"),
         ("erm bounds --records 10 --groups 20 --coordinates 5 --sparsity 2", 2, "--groups"),

@@ -110,7 +110,8 @@ impl SparseRows {
         }
     }
 
-    /// Adds a row. Entries of value zero are left out.
+    /// Adds a row. Entries of value zero are left out. Any label is taken: readers check theirs by [`super::LabelKind`], and a
+    /// private fit brings them within what it was promised.
     ///
     /// # Errors
     /// If a column is beyond the declared ones or stands twice, a value is not finite, or the group

@@ -12,7 +12,7 @@ use bounds::Bounds;
 use clap::{Args, Subcommand};
 use options::Options;
 use organza_data::sparse::{SparseRows, UnreleasedRows};
-use organza_erm::{Fit, Method, SettingError, Settings, TableFit, fit, fit_table, score};
+use organza_erm::{Fit, Loss, Method, SettingError, Settings, TableFit, fit, fit_table, score};
 use organza_train::RunFolder;
 pub(super) use reader::Reader;
 use serde::{Deserialize, Serialize};
@@ -185,6 +185,11 @@ impl Erm {
         }
         if settings.bound.is_none() && settings.method != Method::None {
             output.note("rows longer than 1 are scaled down to it: say --bound if yours are");
+        }
+        let sized = matches!(settings.model, Loss::Linear | Loss::Poisson);
+        if sized && !self.options.declared_labels() && settings.method != Method::None {
+            output
+                .note("labels larger than 1 are brought within it: say --label-bound if yours are");
         }
         if settings.seed.is_some() {
             output.note("with --seed the noise can be repeated: this fit is NOT private");

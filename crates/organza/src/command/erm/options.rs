@@ -86,7 +86,8 @@ struct Privacy {
     /// The L2 norm of a row: longer ones are scaled down to it [default: 1; none with --method none]
     #[arg(long, value_name = "NORM")]
     bound: Option<f64>,
-    /// The size of labels that linear and Poisson regression reckon with [default: 1]
+    /// The size of labels of linear and Poisson regression: private methods bring larger ones within
+    /// [default: 1]
     #[arg(long, value_name = "SIZE")]
     label_bound: Option<f64>,
     /// Declare that the number of units is public; otherwise it is released with a charge
@@ -145,9 +146,12 @@ struct MethodOptions {
     /// The share of the budget that selection gets [default: 0.25]
     #[arg(long)]
     share: Option<f64>,
-    /// Contiguous groups, where rows name none [default: 10; printed: 100; poisson-groups: of 10 rows]
+    /// Contiguous groups of `corrected` and `printed`, where rows name none [default: 10; printed: 100]
     #[arg(long, value_name = "NUMBER", conflicts_with = "group")]
     groups: Option<u64>,
+    /// Consecutive rows that make a group of `poisson-groups`, where rows name none [default: 10]
+    #[arg(long, value_name = "ROWS", conflicts_with_all = ["group", "groups"])]
+    group_rows: Option<u64>,
     /// How many coordinates a visit to a group may release (c1) [default: 32]
     #[arg(long, value_name = "NUMBER")]
     hits: Option<u64>,
@@ -184,6 +188,11 @@ impl Options {
         self.method.method.is_some()
     }
 
+    /// Whether the size of labels was declared.
+    pub(super) fn declared_labels(&self) -> bool {
+        self.privacy.label_bound.is_some()
+    }
+
     /// The settings.
     pub(super) fn settings(&self) -> Settings {
         let model = self.model.model.unwrap_or(Loss::Logistic);
@@ -203,6 +212,7 @@ impl Options {
             l2: self.model.l2,
             constraint: ball.or(self.model.r#box.map(Constraint::Box)),
             groups: method.groups,
+            group_rows: method.group_rows,
             hits: method.hits,
             threshold: method.threshold,
             selection: method.select.unwrap_or(usual.selection),
