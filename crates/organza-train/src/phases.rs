@@ -9,7 +9,7 @@ use organza_data::cooccurrence::{
 };
 use organza_data::{PrivateVocabularyPlan, PrivateVocabularySettings, VocabularyRule};
 use organza_ledger::{Event, Unit};
-use organza_mechanism::CountNoise;
+use organza_mechanism::{CountNoise, NoisyCount};
 use organza_model::counts::DENSE_WORDS;
 
 /// The part of delta that a private vocabulary may spend: the chance that a word of one unit alone shows.
@@ -63,6 +63,8 @@ pub(crate) struct Releases {
     pub(crate) sizes: bool,
     pub(crate) words: bool,
     pub(crate) pairs: bool,
+    /// The number of units, which sets the rate of steps.
+    pub(crate) units: bool,
     pub(crate) steps: bool,
 }
 
@@ -74,13 +76,16 @@ impl Releases {
         let own_words = matches!(data.vocabulary, VocabularyOrigin::Private { .. });
         let pairs = *method == Method::Counts;
         let words = is_private && counts.word_share > 0.0;
+        let steps = !pairs || counts.fine_tuning_share > 0.0;
+        let public = NoisyCount::is_public(settings.privacy.neighbouring);
         let undeclared = words && counts.word_clip.is_none() || pairs && counts.pair_clip.is_none();
         Self {
             vocabulary: is_private && own_words && data.path.is_some(),
             sizes: undeclared && settings.privacy.unit != Unit::Pair,
             words,
             pairs,
-            steps: !pairs || counts.fine_tuning_share > 0.0,
+            units: is_private && steps && settings.privacy.units.is_none() && !public,
+            steps,
         }
     }
 }

@@ -35,8 +35,10 @@ impl Planned {
     /// already.
     ///
     /// # Privacy
-    /// The plan may depend on the noisy number of units. It stays in memory until that number is
-    /// charged, which is before the first step.
+    /// The plan depends on the noisy number of units: rate, steps and noise are chosen by it. So that
+    /// number is charged as what decides ([`Event::Deciding`]): for each of its values the rest keeps to
+    /// what it leaves of the budget. The plan stays in memory until the number is charged, which is
+    /// before the first step.
     pub(crate) fn new(
         settings: &Settings,
         prepared: &Prepared,
@@ -99,14 +101,10 @@ fn check_batch(settings: &Settings, prepared: &Prepared) -> Result<(), PrepareEr
 
 /// How the number of units is released; not at all if it is public.
 fn count(settings: &Settings) -> Result<Option<NoisyCount>, PlanError> {
-    let privacy = &settings.privacy;
-    let public = privacy.units.is_some()
-        || settings.method == Method::None
-        || NoisyCount::is_public(privacy.neighbouring);
-    if public {
+    if !Releases::of(settings).units {
         return Ok(None);
     }
-    let epsilon = privacy.epsilon.map_or(COUNT_EPSILON, |epsilon| COUNT_SHARE * epsilon);
+    let epsilon = settings.privacy.epsilon.map_or(COUNT_EPSILON, |epsilon| COUNT_SHARE * epsilon);
     NoisyCount::new(epsilon).map(Some)
 }
 
