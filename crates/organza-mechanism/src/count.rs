@@ -45,7 +45,8 @@ impl NoisyCount {
         noisy.clamp(1, i128::from(u64::MAX >> 1)) as u64
     }
 
-    /// Whether `neighbouring` counts differ at all: replacing a unit leaves their number as it is.
+    /// Whether all neighbours have the same count: replacing a unit leaves the number of all units as it
+    /// is. The number of those that remain after some were held out by what they are is another matter.
     pub fn is_public(neighbouring: Neighbouring) -> bool {
         neighbouring == Neighbouring::ReplaceOne
     }

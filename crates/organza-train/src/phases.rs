@@ -2,7 +2,7 @@
 
 use crate::calibration::CalibrationError;
 use crate::session::SessionError;
-use crate::settings::{CountsSettings, Method, Settings, VocabularyOrigin};
+use crate::settings::{CountsSettings, Method, Settings, SplitSettings, VocabularyOrigin};
 use organza_accountant::calibrate::{Target, scale};
 use organza_data::cooccurrence::{
     CooccurrenceSettings, PairCounts, PairTable, PairWeights, UnitSizes, WordCounts,
@@ -77,17 +77,31 @@ impl Releases {
         let pairs = *method == Method::Counts;
         let words = is_private && counts.word_share > 0.0;
         let steps = !pairs || counts.fine_tuning_share > 0.0;
-        let public = NoisyCount::is_public(settings.privacy.neighbouring);
         let undeclared = words && counts.word_clip.is_none() || pairs && counts.pair_clip.is_none();
         Self {
             vocabulary: is_private && own_words && data.path.is_some(),
             sizes: undeclared && settings.privacy.unit != Unit::Pair,
             words,
             pairs,
-            units: is_private && steps && settings.privacy.units.is_none() && !public,
+            units: is_private && steps && !has_public_units(settings),
             steps,
         }
     }
+}
+
+/// Whether the number of training units needs no release: it was declared, or all neighbours have the same.
+///
+/// Lines and users are held out by what they are, so a unit that is replaced may leave or join the
+/// training data. With pairs the guarantee is for the training pairs, after the split.
+fn has_public_units(settings: &Settings) -> bool {
+    let Settings { data, privacy, .. } = settings;
+    let held_out = match data.split {
+        SplitSettings::Units { validation, test } => validation > 0.0 || test > 0.0,
+        SplitSettings::PaperShuffled | SplitSettings::WholeTexts => true,
+    };
+    let same =
+        NoisyCount::is_public(privacy.neighbouring) && (!held_out || privacy.unit == Unit::Pair);
+    privacy.units.is_some() || same
 }
 
 /// The shares of epsilon up to and with each phase.
@@ -272,8 +286,31 @@ fn shared(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use organza_ledger::Neighbouring;
 
     const CLIPS: Clips = Clips { words: 20.0, pairs: 20.0 };
+
+    /// Where lines are held out by what they are, a replaced line may leave the training data.
+    #[test]
+    fn the_number_of_units_is_released_where_neighbours_differ_in_it() {
+        let released = |neighbouring, unit, held_out, units| {
+            let mut settings = Settings::standard().suited_to(Method::Dpsgd);
+            settings.data.split = SplitSettings::Units { validation: held_out, test: 0.0 };
+            settings.privacy.neighbouring = neighbouring;
+            settings.privacy.unit = unit;
+            settings.privacy.units = units;
+            Releases::of(&settings).units
+        };
+        let (added, replaced) = (Neighbouring::AddRemove, Neighbouring::ReplaceOne);
+        for unit in [Unit::Line, Unit::User] {
+            assert!(released(replaced, unit, 0.1, None));
+            assert!(!released(replaced, unit, 0.0, None));
+            assert!(!released(replaced, unit, 0.1, Some(1_000)));
+        }
+        assert!(!released(replaced, Unit::Pair, 0.1, None));
+        assert!(released(added, Unit::Pair, 0.0, None) && released(added, Unit::Line, 0.0, None));
+        assert!(!released(added, Unit::Line, 0.1, Some(1_000)));
+    }
 
     /// A wide table has as many false cells as it may, for either law of noise: one step lower there
     /// would be too many.
