@@ -18,6 +18,8 @@ const VOCABULARY_DELTA: f64 = 0.1;
 /// The share of epsilon for the sizes of units, from which clips are chosen: little noise on a histogram
 /// of thousands of units.
 const SIZE_SHARE: f64 = 0.02;
+/// At most so much of what word and pair counts have together, so that something is left for them.
+const MOST_OF_COUNTS: f64 = 0.25;
 
 /// Without a bar of its own, a wide table has the lowest one that at most so many empty cells reach by
 /// their noise, in expectation: what is released follows what occurs, whatever the law of the noise and
@@ -171,15 +173,17 @@ pub(crate) struct Clips {
 impl CountPhases {
     /// Calibrates words and pairs together: of what they may spend, words get `word_share` parts and
     /// pairs the rest, as parts of epsilon for Laplace noise and of 1 / deviation^2 for Gaussian noise.
-    /// Before them, the sizes of units get [`SIZE_SHARE`] of epsilon, unless clips were declared.
+    /// Before them, the sizes of units get [`SIZE_SHARE`] of epsilon, and no more than [`MOST_OF_COUNTS`]
+    /// of what there is for counts, unless clips were declared.
     pub(crate) fn new(settings: &Settings, before: &[Event]) -> Result<Self, SessionError> {
         let shares = Shares::of(settings);
         let Releases { sizes, words, pairs, .. } = Releases::of(settings);
         if !words && !pairs {
             return Ok(Self { sizes: None, words: None, pairs: None });
         }
-        let sizes = sizes.then(|| settings.privacy.epsilon.unwrap_or(1.0) * SIZE_SHARE);
         let until = if pairs { shares.pairs } else { shares.words };
+        let size_share = SIZE_SHARE.min(MOST_OF_COUNTS * (until - shares.vocabulary));
+        let sizes = sizes.then(|| settings.privacy.epsilon.unwrap_or(1.0) * size_share);
         let part = if pairs {
             settings.counts.word_share / (shares.pairs - shares.vocabulary)
         } else {
@@ -286,9 +290,29 @@ fn shared(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use organza_ledger::Neighbouring;
+    use organza_accountant::Accountant;
+    use organza_ledger::{Account, Neighbouring};
 
     const CLIPS: Clips = Clips { words: 20.0, pairs: 20.0 };
+
+    /// However small the share of counts, the sizes of units leave most of it to them.
+    #[test]
+    fn unit_sizes_leave_something_for_counts() {
+        for word_share in [0.001, 0.01, 0.05, 0.3] {
+            let mut settings = Settings::standard().suited_to(Method::Dpsgd);
+            settings.privacy.epsilon = Some(3.0);
+            settings.data.vocabulary = VocabularyOrigin::DeclaredPublic;
+            settings.counts.word_share = word_share;
+            let phases = CountPhases::new(&settings, &[]).expect("some noise fits");
+            let sizes = phases.sizes.expect("clips were not declared");
+            assert_eq!(sizes, 3.0 * f64::min(0.02, 0.25 * word_share));
+            let account = Accountant::new(settings.privacy.neighbouring);
+            let events = phases.events(&settings).expect("good settings");
+            let spent = Account::epsilon(&account, &events, settings.privacy.delta);
+            let spent = spent.expect("supported");
+            assert!(spent <= 3.0 * word_share, "{spent}");
+        }
+    }
 
     /// Where lines are held out by what they are, a replaced line may leave the training data.
     #[test]
