@@ -134,7 +134,7 @@ fn a_run_with_canaries_goes_on() {
     let kept = RunFolder::open(&path).unwrap().canaries().unwrap().unwrap();
     let stopped = session.train(false, &mut StopsAt(7, false)).unwrap();
     assert!(matches!(stopped, Ended::Interrupted { steps: 7 }));
-    std::fs::remove_file(path.join("private/canaries.json")).unwrap();
+    fs::remove_file(path.join("private/canaries.json")).unwrap();
     let session = Session::resume(&path).unwrap();
     let ended = session.train(false, &mut StopsAt(99, false)).unwrap();
     assert!(matches!(ended, Ended::Finished(_)));
