@@ -4,7 +4,10 @@
 //! The guarantee of a run is for its *training* units: neighbours are training sets that differ in
 //! one of them. Only [`by_unit`], with lines or users as units, carries this over to the whole text,
 //! because there the side of a unit depends on nothing but the unit; elsewhere adding a unit may push
-//! another over a border.
+//! another over a border. A unit that is *replaced* may change its side: the training sets of texts
+//! that differ in one replaced unit differ in one that is replaced, added or removed. What is private
+//! for a replacement is so for the other two (a unit less moves no sum further than another in its
+//! place may), but their number of training units is not the same.
 //! Losses on validation and test data are computed without noise, so they are *not private*.
 
 use crate::{DataError, Samples, Units};
@@ -112,6 +115,8 @@ pub fn in_order(samples: &Samples, sizes: Sizes) -> Result<Split, DataError> {
 /// # Privacy
 /// A unit's side depends on the unit, the seed and the vocabulary, and not on the other units: adding
 /// or removing one leaves all others where they are. That is why the number of a line takes no part.
+/// A unit in the place of another may be on another side, so the number of training units may change by
+/// one where a unit is replaced, too: it is public only where nothing is held out.
 /// With pairs as units whole lines are held out, and the guarantee is for the training pairs.
 ///
 /// # Errors
@@ -280,17 +285,15 @@ mod tests {
         }
     }
 
-    /// The training lines as text, for the line with a number removed.
+    /// The training lines of what `change` makes of the text.
     fn training_lines(
-        without: Option<usize>,
+        change: impl Fn(&mut Vec<String>),
         side: impl Fn(&Samples) -> Vec<u64>,
     ) -> Vec<Vec<u32>> {
         let mut lines = some_lines(200);
         // Every word also stands elsewhere, so the vocabulary stays as it is.
         lines.extend(some_lines(200));
-        if let Some(line) = without {
-            lines.remove(line);
-        }
+        change(&mut lines);
         let lines: Vec<_> = lines.iter().map(String::as_str).collect();
         let mut words = read(&lines, Layout::Lines).unwrap().words().to_vec();
         words.sort();
@@ -313,24 +316,46 @@ mod tests {
     #[test]
     fn removing_a_line_moves_no_other() {
         let shares = Shares { validation: 0.2, test: 0.2 };
-        let by_content = |samples: &Samples| {
-            let split = by_unit(samples, Unit::Line, shares, 5).unwrap();
-            (0..split.train.len())
-                .map(|unit| split.train.sample_number(samples, unit, 0).unwrap() / 12)
-                .collect()
-        };
+        let by_content = |samples: &Samples| by_content(samples, shares);
         let by_number = |samples: &Samples| {
             let trains = |line: &u64| position(5, &line.to_le_bytes()) >= 0.4;
             (0..samples.corpus().line_count()).filter(trains).collect()
         };
-        let whole = training_lines(None, by_content);
-        let broken = training_lines(None, by_number);
+        let whole = training_lines(|_| {}, by_content);
+        let broken = training_lines(|_| {}, by_number);
         assert!(whole.len() > 200 && broken.len() > 200);
         let mut caught = 0;
         for line in (0..200).step_by(20) {
-            assert!(distance(&whole, &training_lines(Some(line), by_content)) <= 1);
-            caught += usize::from(distance(&broken, &training_lines(Some(line), by_number)) > 1);
+            let without = |lines: &mut Vec<String>| drop(lines.remove(line));
+            assert!(distance(&whole, &training_lines(without, by_content)) <= 1);
+            caught += usize::from(distance(&broken, &training_lines(without, by_number)) > 1);
         }
         assert_eq!(caught, 10);
+    }
+
+    fn by_content(samples: &Samples, shares: Shares) -> Vec<u64> {
+        let split = by_unit(samples, Unit::Line, shares, 5).unwrap();
+        let number = |unit| split.train.sample_number(samples, unit, 0).unwrap() / 12;
+        (0..split.train.len()).map(number).collect()
+    }
+
+    /// A line that is replaced may leave the training data or join it, unless nothing is held out.
+    #[test]
+    fn replacing_a_line_may_change_the_number_of_training_lines() {
+        for (held_out, expected) in [(0.4, true), (0.0, false)] {
+            let shares = Shares { validation: held_out / 2.0, test: held_out / 2.0 };
+            let train = |samples: &Samples| by_content(samples, shares);
+            let whole = training_lines(|_| {}, train);
+            let sizes: HashSet<i64> = (0..200)
+                .step_by(10)
+                .map(|line| {
+                    let replaced = training_lines(|lines| lines[line] = lines[199].clone(), train);
+                    assert!(distance(&whole, &replaced) <= 2);
+                    replaced.len() as i64 - whole.len() as i64
+                })
+                .collect();
+            assert!(sizes.iter().all(|change| change.abs() <= 1), "{sizes:?}");
+            assert_eq!(sizes.len() > 1, expected, "{sizes:?}");
+        }
     }
 }

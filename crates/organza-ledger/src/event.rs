@@ -45,6 +45,22 @@ pub enum Event {
         /// The bound on the privacy loss.
         epsilon: f64,
     },
+    /// A release of pure epsilon that decides what later events are: it is added as it is.
+    ///
+    /// The other events of a composition are data-independent constants, fixed beforehand. After this
+    /// one their parameters (a rate, a number of steps, a noise multiplier) may be chosen by its
+    /// outcome, which tight composition does not allow.
+    ///
+    /// # Proof
+    /// Let it be e0-private, and let the rest, as chosen for the outcome o, be (e - e0, d)-private for
+    /// *every* o. With p and q the laws of the outcome on neighbours and S(o) the section of an event
+    /// S at o, P(S) = E_p\[P_o(S(o))\] <= E_p\[e^(e - e0) Q_o(S(o))\] + d <= e^(e0) e^(e - e0) Q(S) + d.
+    /// What was released before it counts as the rest, provided it was fixed beforehand. It holds
+    /// for the whole data set only, so this event may not stand inside a batch, a group or a mask.
+    Deciding {
+        /// The bound on the privacy loss.
+        epsilon: f64,
+    },
     /// Any mechanism known to be (epsilon, delta)-differentially private.
     Approximate {
         /// The bound on the privacy loss outside an event of probability `delta`.
@@ -188,6 +204,7 @@ impl Event {
             Self::Laplace { .. } => "laplace",
             Self::DiscreteLaplace { .. } => "discrete_laplace",
             Self::Pure { .. } => "pure",
+            Self::Deciding { .. } => "deciding",
             Self::Approximate { .. } => "approximate",
             Self::Exponential { .. } => "exponential",
             Self::UniformMask { .. } => "uniform_mask",
@@ -206,10 +223,11 @@ impl Event {
     /// # Errors
     /// Names the first kind and field that is out of range.
     pub fn check(&self) -> Result<(), EventError> {
-        self.check_at(0)
+        self.check_at(0, None)
     }
 
-    fn check_at(&self, depth: usize) -> Result<(), EventError> {
+    /// `part_of` is the kind of the nearest event around this one that lets it see a part of the data.
+    fn check_at(&self, depth: usize, part_of: Option<&'static str>) -> Result<(), EventError> {
         let check = Check { kind: self.kind() };
         if depth > DEEPEST {
             return check.fail("event", format!("nested more than {DEEPEST} deep"), "flatter");
@@ -223,6 +241,16 @@ impl Event {
                 check.positive("noise_multiplier", *noise_multiplier)
             }
             Self::Pure { epsilon } => check.not_negative("epsilon", *epsilon),
+            Self::Deciding { epsilon } => {
+                check.not_negative("epsilon", *epsilon)?;
+                part_of.map_or(Ok(()), |around| {
+                    check.fail(
+                        "place",
+                        format!("inside `{around}`"),
+                        "outside batches, groups and masks",
+                    )
+                })
+            }
             Self::Approximate { epsilon, delta } => {
                 check.not_negative("epsilon", *epsilon)?;
                 check.probability("delta", *delta)
@@ -233,7 +261,7 @@ impl Event {
             }
             Self::UniformMask { share, event } => {
                 check.share("share", *share)?;
-                event.check_at(depth + 1)
+                event.check_at(depth + 1, Some(self.kind()))
             }
             Self::SparseVector { threshold_epsilon, query_epsilon, value_epsilon, .. } => {
                 check.positive("threshold_epsilon", *threshold_epsilon)?;
@@ -247,13 +275,15 @@ impl Event {
             }
             Self::Cluster { groups, event } => {
                 check.at_least_one("groups", *groups)?;
-                event.check_at(depth + 1)
+                event.check_at(depth + 1, Some(self.kind()))
             }
-            Self::Compose(events) => events.iter().try_for_each(|event| event.check_at(depth + 1)),
-            Self::Repeat { event, .. } => event.check_at(depth + 1),
+            Self::Compose(events) => {
+                events.iter().try_for_each(|event| event.check_at(depth + 1, part_of))
+            }
+            Self::Repeat { event, .. } => event.check_at(depth + 1, part_of),
             Self::Poisson { rate, event } => {
                 check.share("rate", *rate)?;
-                event.check_at(depth + 1)
+                event.check_at(depth + 1, Some(self.kind()))
             }
         }
     }
@@ -345,6 +375,7 @@ mod tests {
             Event::Laplace { noise_multiplier },
             Event::DiscreteLaplace { noise_multiplier },
             Event::Pure { epsilon },
+            Event::Deciding { epsilon },
             Event::Approximate { epsilon, delta },
             Event::Exponential {
                 epsilon,
@@ -410,6 +441,27 @@ mod tests {
                 assert_eq!(event.check(), Ok(()), "{event:?}");
             }
         }
+    }
+
+    /// Inside a batch, a group or a mask the proof of basic composition does not hold.
+    #[test]
+    fn what_decides_sees_the_whole_data_set() {
+        let deciding = || Event::Deciding { epsilon: 0.1 };
+        let whole = Event::Compose(vec![deciding().repeat(2), Event::Pure { epsilon: 0.1 }]);
+        assert_eq!(whole.check(), Ok(()));
+        let event = || Box::new(whole.clone());
+        for part in [
+            deciding().poisson(0.1).repeat(3),
+            Event::Cluster { groups: 3, event: event() },
+            Event::UniformMask { share: 0.1, event: event() },
+        ] {
+            let error = part.check().expect_err("a part of the data");
+            assert_eq!((error.kind, error.field), ("deciding", "place"));
+        }
+        assert_eq!(
+            deciding().poisson(0.1).check().expect_err("a batch").to_string(),
+            "event `deciding`: `place` is inside `poisson`, but must be outside batches, groups and masks"
+        );
     }
 
     #[test]

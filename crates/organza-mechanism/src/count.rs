@@ -2,42 +2,51 @@
 
 use crate::plan::{PlanError, positive};
 use crate::random::{Purpose, RandomSource};
-use crate::sample::laplace;
+use crate::sample::IntegerNoise;
 use organza_ledger::{Event, Neighbouring};
 
-/// A count with rounded Laplace noise.
+/// The largest epsilon that is spent: noise is then a single step with probability 10^-14.
+const MOST: f64 = 32.0;
+
+/// A count with discrete Laplace noise, drawn exactly.
 ///
 /// # Privacy
-/// One unit more or less changes the count by one (replacing one changes nothing), so noise of scale
-/// 1 / epsilon makes it epsilon-differentially private, and rounding an integer plus noise is a
-/// post-processing.
+/// Neighbours' counts differ by at most one, so noise with Pr\[z\] ~ e^(-|z| / scale), scale at least
+/// 1 / epsilon, makes it epsilon-differentially private, for exactly the float that is charged. Rate,
+/// steps and noise of what follows are chosen by the outcome, so the event is
+/// [`Event::Deciding`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NoisyCount {
     epsilon: f64,
+    noise: IntegerNoise,
 }
 
 impl NoisyCount {
-    /// A count that costs `epsilon`.
+    /// A count that costs `epsilon`, or 32 if that is less.
     ///
     /// # Errors
-    /// If epsilon is not positive.
+    /// If epsilon is not positive, or below 10^-12.
     pub fn new(epsilon: f64) -> Result<Self, PlanError> {
-        Ok(Self { epsilon: positive("count epsilon", epsilon)? })
+        let epsilon = positive("count epsilon", epsilon)?.min(MOST);
+        // The float above the quotient is no less than the true quotient.
+        let noise = IntegerNoise::discrete_laplace((1.0 / epsilon).next_up())?;
+        Ok(Self { epsilon, noise })
     }
 
     /// What releasing it costs.
     pub fn event(&self) -> Event {
-        Event::Laplace { noise_multiplier: 1.0 / self.epsilon }
+        Event::Deciding { epsilon: self.epsilon }
     }
 
     /// The noisy count: at least 1, whatever the data.
     pub fn release(&self, count: u64, source: &RandomSource) -> u64 {
-        let noise = laplace(&mut source.substream(Purpose::Release, 0, 0)) / self.epsilon;
-        let noisy = i128::from(count) + noise.round_ties_even() as i128;
+        let noise = self.noise.draw(&mut source.substream(Purpose::Release, 0, 0));
+        let noisy = i128::from(count) + i128::from(noise);
         noisy.clamp(1, i128::from(u64::MAX >> 1)) as u64
     }
 
-    /// Whether `neighbouring` counts differ at all: replacing a unit leaves their number as it is.
+    /// Whether all neighbours have the same count: replacing a unit leaves the number of all units as it
+    /// is. The number of those that remain after some were held out by what they are is another matter.
     pub fn is_public(neighbouring: Neighbouring) -> bool {
         neighbouring == Neighbouring::ReplaceOne
     }
@@ -55,12 +64,55 @@ mod tests {
             .map(|seed| count.release(100_000, &RandomSource::from_seed(seed)).abs_diff(100_000))
             .sum::<u64>() as f64
             / draws as f64;
-        // The mean size of a Laplace variable is its scale, 10; five deviations of the mean.
-        assert!((mean - 10.0).abs() < 5.0 * 10.0 / (draws as f64).sqrt(), "{mean}");
+        // E|Z| is 2a / (1 - a^2) = 9.983 with a = e^(-0.1), its deviation 10; five of the mean.
+        assert!((mean - 9.983).abs() < 5.0 * 10.0 / (draws as f64).sqrt(), "{mean}");
         assert_eq!(
             NoisyCount::new(1e-9).map(|it| it.release(0, &RandomSource::from_seed(1)) >= 1),
             Ok(true)
         );
         assert!(NoisyCount::new(0.0).is_err());
+    }
+
+    /// Neighbouring counts, at a cost that shows: no outcome is more than e^epsilon times as likely.
+    /// The chance that a sound release fails is below 1e-6 (five and a half deviations, 6 outcomes).
+    #[test]
+    fn neighbouring_counts_are_as_close_as_the_event_says() {
+        let count = NoisyCount::new(0.5).expect("a good epsilon");
+        assert_eq!(count.event(), Event::Deciding { epsilon: 0.5 });
+        let draws = 40_000;
+        let shares = |truth: u64| {
+            let mut hits = [0_u32; 6];
+            for seed in 0..draws {
+                let source = RandomSource::from_seed(seed + (truth << 32));
+                if let Some(hit) =
+                    hits.get_mut(count.release(truth, &source).wrapping_sub(98) as usize)
+                {
+                    *hit += 1;
+                }
+            }
+            hits.map(|hits| f64::from(hits) / draws as f64)
+        };
+        let excess = |epsilon: f64| {
+            let (left, right) = (shares(100), shares(101));
+            let pairs = left.into_iter().zip(right);
+            pairs
+                .map(|(left, right)| {
+                    let (more, less) = (left.max(right), left.min(right));
+                    let bound = epsilon.exp() * less;
+                    (more - bound) / ((more + epsilon.exp() * bound) / draws as f64).sqrt()
+                })
+                .fold(f64::NEG_INFINITY, f64::max)
+        };
+        assert!(excess(0.5) < 5.5, "{}", excess(0.5));
+        // The broken twin: the same noise, charged as 0.4.
+        assert!(excess(0.4) > 5.5, "{}", excess(0.4));
+    }
+
+    #[test]
+    fn every_epsilon_of_a_budget_is_taken() {
+        for epsilon in [1e-11, 0.03, 1.0, 40.0, 1e6] {
+            let count = NoisyCount::new(epsilon).expect("a good epsilon");
+            assert_eq!(count.event(), Event::Deciding { epsilon: epsilon.min(32.0) });
+        }
     }
 }

@@ -38,6 +38,7 @@ fn parts(event: &Event) -> &[Event] {
         | Event::Laplace { .. }
         | Event::DiscreteLaplace { .. }
         | Event::Pure { .. }
+        | Event::Deciding { .. }
         | Event::Approximate { .. }
         | Event::Exponential { .. }
         | Event::SparseVector { .. }
@@ -69,6 +70,10 @@ fn headline(event: &Event) -> String {
         Event::Pure { epsilon } => {
             format!("some mechanism that is {}-differentially private", number(*epsilon))
         }
+        Event::Deciding { epsilon } => format!(
+            "a release that later events depend on, {}-differentially private: added as it is",
+            number(*epsilon)
+        ),
         Event::Approximate { epsilon, delta } => format!(
             "some mechanism that is ({}, {})-differentially private",
             number(*epsilon),

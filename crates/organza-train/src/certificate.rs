@@ -93,6 +93,7 @@ fn noises(settings: &Settings) -> Vec<String> {
         (releases.sizes, "unit sizes"),
         (releases.words, "word counts"),
         (releases.pairs, "pair counts"),
+        (releases.units, "the number of units"),
     ];
     let counted: Vec<&str> =
         counted.into_iter().filter(|(released, _)| *released).map(|(_, name)| name).collect();
@@ -134,13 +135,18 @@ mod tests {
         let tuned = |it: &mut Settings| it.counts.fine_tuning_share = 0.2;
         assert_eq!(
             noises_of(Method::Counts, tuned),
-            [exact("vocabulary, unit sizes, word counts, pair counts"), steps.to_owned()]
+            [
+                exact("vocabulary, unit sizes, word counts, pair counts, the number of units"),
+                steps.to_owned()
+            ]
         );
         let plain = |it: &mut Settings| {
             it.data.vocabulary = VocabularyOrigin::DeclaredPublic;
             it.counts.word_share = 0.0;
         };
-        assert_eq!(noises_of(Method::Dpsgd, plain), [steps]);
-        assert_eq!(noises_of(Method::Dpsgd, |_| {}), [exact("vocabulary"), steps.to_owned()]);
+        let units = "the number of units";
+        assert_eq!(noises_of(Method::Dpsgd, plain), [exact(units), steps.to_owned()]);
+        let declared = |it: &mut Settings| it.privacy.units = Some(1_000);
+        assert_eq!(noises_of(Method::Dpsgd, declared), [exact("vocabulary"), steps.to_owned()]);
     }
 }

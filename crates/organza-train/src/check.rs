@@ -1,6 +1,7 @@
 //! Settings that make sense, before anything is read or written.
 
 use crate::optimizer::OptimizerSettings;
+use crate::phases::Releases;
 use crate::settings::{
     CanarySettings, Method, SETTINGS_VERSION, Settings, SplitSettings, VocabularyOrigin,
 };
@@ -99,6 +100,12 @@ impl Settings {
             let share = counts.vocabulary_share;
             require("--vocabulary-share", share, is_between(share), BETWEEN)?;
         }
+        // A bag has as many words as the window is wide, on both sides; the release is for pairs of two.
+        let bags = Releases::of(self).vocabulary && model.cbow && self.privacy.unit == Unit::Pair;
+        let expected = "line or user with --architecture cbow and a private vocabulary, in which a \
+                        unit of one bag moves the counts of many words; or declare the words public \
+                        by --vocabulary-file or --vocabulary declared-public";
+        require("--unit", self.privacy.unit, !bags, expected)?;
         let shares = [counts.word_share, counts.fine_tuning_share];
         for (flag, share) in ["--word-share", "--fine-tuning-share"].into_iter().zip(shares) {
             require(flag, share, share == 0.0 || is_between(share), "0 or more and below 1")?;
@@ -188,6 +195,24 @@ mod tests {
         for settings in [Settings::standard(), Settings::paper(), Settings::brown_1k()] {
             settings.check().unwrap();
         }
+    }
+
+    /// The release of a vocabulary for pairs is charged for two words of a unit, and a bag has more.
+    #[test]
+    fn bags_are_no_pairs_for_a_private_vocabulary() {
+        let refused = |unit, cbow, vocabulary| {
+            let mut settings = Settings::standard().suited_to(Method::Dpsgd);
+            settings.data.path = Some("text.txt".into());
+            settings.data.vocabulary = vocabulary;
+            settings.privacy.unit = unit;
+            settings.model.cbow = cbow;
+            settings.check().map_err(|error| error.setting)
+        };
+        let private = VocabularyOrigin::private;
+        assert_eq!(refused(Unit::Pair, true, private()), Err("--unit"));
+        assert_eq!(refused(Unit::Pair, false, private()), Ok(()));
+        assert_eq!(refused(Unit::Line, true, private()), Ok(()));
+        assert_eq!(refused(Unit::Pair, true, VocabularyOrigin::DeclaredPublic), Ok(()));
     }
 
     fn canaries(repeats: u64, tossed: u64) -> Option<CanarySettings> {

@@ -27,12 +27,13 @@ pub struct Metrics<'a> {
 }
 
 impl<'a> Metrics<'a> {
-    /// The curve up to `steps`; what was written after the checkpoint will be written again.
+    /// The curve up to `steps`; what was written after the checkpoint will be written again. Lines that
+    /// cannot be read are gone for good: what is added stands on a line of its own.
     pub(crate) fn open(folder: &'a RunFolder, steps: u64) -> Result<Self, FolderError> {
         let mut points = read(folder)?;
         points.retain(|point| point.step <= steps);
         let text: String = points.iter().map(|point| line(point) + "\n").collect();
-        if !text.is_empty() {
+        if folder.file(FILE).exists() {
             folder.write(&folder.file(FILE), text.as_bytes())?;
         }
         Ok(Self { folder, points })

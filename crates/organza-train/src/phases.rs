@@ -2,14 +2,14 @@
 
 use crate::calibration::CalibrationError;
 use crate::session::SessionError;
-use crate::settings::{CountsSettings, Method, Settings, VocabularyOrigin};
+use crate::settings::{CountsSettings, Method, Settings, SplitSettings, VocabularyOrigin};
 use organza_accountant::calibrate::{Target, scale};
 use organza_data::cooccurrence::{
     CooccurrenceSettings, PairCounts, PairTable, PairWeights, UnitSizes, WordCounts,
 };
 use organza_data::{PrivateVocabularyPlan, PrivateVocabularySettings, VocabularyRule};
 use organza_ledger::{Event, Unit};
-use organza_mechanism::CountNoise;
+use organza_mechanism::{CountNoise, NoisyCount};
 use organza_model::counts::DENSE_WORDS;
 
 /// The part of delta that a private vocabulary may spend: the chance that a word of one unit alone shows.
@@ -18,6 +18,8 @@ const VOCABULARY_DELTA: f64 = 0.1;
 /// The share of epsilon for the sizes of units, from which clips are chosen: little noise on a histogram
 /// of thousands of units.
 const SIZE_SHARE: f64 = 0.02;
+/// At most so much of what word and pair counts have together, so that something is left for them.
+const MOST_OF_COUNTS: f64 = 0.25;
 
 /// Without a bar of its own, a wide table has the lowest one that at most so many empty cells reach by
 /// their noise, in expectation: what is released follows what occurs, whatever the law of the noise and
@@ -63,6 +65,8 @@ pub(crate) struct Releases {
     pub(crate) sizes: bool,
     pub(crate) words: bool,
     pub(crate) pairs: bool,
+    /// The number of units, which sets the rate of steps.
+    pub(crate) units: bool,
     pub(crate) steps: bool,
 }
 
@@ -74,15 +78,32 @@ impl Releases {
         let own_words = matches!(data.vocabulary, VocabularyOrigin::Private { .. });
         let pairs = *method == Method::Counts;
         let words = is_private && counts.word_share > 0.0;
+        let steps = !pairs || counts.fine_tuning_share > 0.0;
         let undeclared = words && counts.word_clip.is_none() || pairs && counts.pair_clip.is_none();
         Self {
             vocabulary: is_private && own_words && data.path.is_some(),
             sizes: undeclared && settings.privacy.unit != Unit::Pair,
             words,
             pairs,
-            steps: !pairs || counts.fine_tuning_share > 0.0,
+            units: is_private && steps && !has_public_units(settings),
+            steps,
         }
     }
+}
+
+/// Whether the number of training units needs no release: it was declared, or all neighbours have the same.
+///
+/// Lines and users are held out by what they are, so a unit that is replaced may leave or join the
+/// training data. With pairs the guarantee is for the training pairs, after the split.
+fn has_public_units(settings: &Settings) -> bool {
+    let Settings { data, privacy, .. } = settings;
+    let held_out = match data.split {
+        SplitSettings::Units { validation, test } => validation > 0.0 || test > 0.0,
+        SplitSettings::PaperShuffled | SplitSettings::WholeTexts => true,
+    };
+    let same =
+        NoisyCount::is_public(privacy.neighbouring) && (!held_out || privacy.unit == Unit::Pair);
+    privacy.units.is_some() || same
 }
 
 /// The shares of epsilon up to and with each phase.
@@ -152,15 +173,17 @@ pub(crate) struct Clips {
 impl CountPhases {
     /// Calibrates words and pairs together: of what they may spend, words get `word_share` parts and
     /// pairs the rest, as parts of epsilon for Laplace noise and of 1 / deviation^2 for Gaussian noise.
-    /// Before them, the sizes of units get [`SIZE_SHARE`] of epsilon, unless clips were declared.
+    /// Before them, the sizes of units get [`SIZE_SHARE`] of epsilon, and no more than [`MOST_OF_COUNTS`]
+    /// of what there is for counts, unless clips were declared.
     pub(crate) fn new(settings: &Settings, before: &[Event]) -> Result<Self, SessionError> {
         let shares = Shares::of(settings);
         let Releases { sizes, words, pairs, .. } = Releases::of(settings);
         if !words && !pairs {
             return Ok(Self { sizes: None, words: None, pairs: None });
         }
-        let sizes = sizes.then(|| settings.privacy.epsilon.unwrap_or(1.0) * SIZE_SHARE);
         let until = if pairs { shares.pairs } else { shares.words };
+        let size_share = SIZE_SHARE.min(MOST_OF_COUNTS * (until - shares.vocabulary));
+        let sizes = sizes.then(|| settings.privacy.epsilon.unwrap_or(1.0) * size_share);
         let part = if pairs {
             settings.counts.word_share / (shares.pairs - shares.vocabulary)
         } else {
@@ -267,8 +290,51 @@ fn shared(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use organza_accountant::Accountant;
+    use organza_ledger::{Account, Neighbouring};
 
     const CLIPS: Clips = Clips { words: 20.0, pairs: 20.0 };
+
+    /// However small the share of counts, the sizes of units leave most of it to them.
+    #[test]
+    fn unit_sizes_leave_something_for_counts() {
+        for word_share in [0.001, 0.01, 0.05, 0.3] {
+            let mut settings = Settings::standard().suited_to(Method::Dpsgd);
+            settings.privacy.epsilon = Some(3.0);
+            settings.data.vocabulary = VocabularyOrigin::DeclaredPublic;
+            settings.counts.word_share = word_share;
+            let phases = CountPhases::new(&settings, &[]).expect("some noise fits");
+            let sizes = phases.sizes.expect("clips were not declared");
+            assert_eq!(sizes, 3.0 * f64::min(0.02, 0.25 * word_share));
+            let account = Accountant::new(settings.privacy.neighbouring);
+            let events = phases.events(&settings).expect("good settings");
+            let spent = Account::epsilon(&account, &events, settings.privacy.delta);
+            let spent = spent.expect("supported");
+            assert!(spent <= 3.0 * word_share, "{spent}");
+        }
+    }
+
+    /// Where lines are held out by what they are, a replaced line may leave the training data.
+    #[test]
+    fn the_number_of_units_is_released_where_neighbours_differ_in_it() {
+        let released = |neighbouring, unit, held_out, units| {
+            let mut settings = Settings::standard().suited_to(Method::Dpsgd);
+            settings.data.split = SplitSettings::Units { validation: held_out, test: 0.0 };
+            settings.privacy.neighbouring = neighbouring;
+            settings.privacy.unit = unit;
+            settings.privacy.units = units;
+            Releases::of(&settings).units
+        };
+        let (added, replaced) = (Neighbouring::AddRemove, Neighbouring::ReplaceOne);
+        for unit in [Unit::Line, Unit::User] {
+            assert!(released(replaced, unit, 0.1, None));
+            assert!(!released(replaced, unit, 0.0, None));
+            assert!(!released(replaced, unit, 0.1, Some(1_000)));
+        }
+        assert!(!released(replaced, Unit::Pair, 0.1, None));
+        assert!(released(added, Unit::Pair, 0.0, None) && released(added, Unit::Line, 0.0, None));
+        assert!(!released(added, Unit::Line, 0.1, Some(1_000)));
+    }
 
     /// A wide table has as many false cells as it may, for either law of noise: one step lower there
     /// would be too many.

@@ -35,8 +35,10 @@ impl Planned {
     /// already.
     ///
     /// # Privacy
-    /// The plan may depend on the noisy number of units. It stays in memory until that number is
-    /// charged, which is before the first step.
+    /// The plan depends on the noisy number of units: rate, steps and noise are chosen by it. So that
+    /// number is charged as what decides ([`Event::Deciding`]): for each of its values the rest keeps to
+    /// what it leaves of the budget. The plan stays in memory until the number is charged, which is
+    /// before the first step.
     pub(crate) fn new(
         settings: &Settings,
         prepared: &Prepared,
@@ -51,7 +53,6 @@ impl Planned {
         if !Releases::of(settings).steps {
             return Ok(Self { run: None, budget, count: None, counts });
         }
-        check_batch(settings, prepared)?;
         let task = &prepared.task;
         let count = count(settings)?;
         let units = match (&count, settings.privacy.units) {
@@ -60,6 +61,9 @@ impl Planned {
             (None, None) => prepared.own_units(),
         };
         let units = units.saturating_add(canaries::public_units(settings));
+        if count.is_none() {
+            check_batch(settings.training.batch, units)?;
+        }
         let before = before.iter().cloned();
         let before =
             before.chain(counts.events(settings)?).chain(count.iter().map(NoisyCount::event));
@@ -84,29 +88,27 @@ impl Planned {
     }
 }
 
-fn check_batch(settings: &Settings, prepared: &Prepared) -> Result<(), PrepareError> {
-    let batch = settings.training.batch;
-    let own = settings.privacy.units.unwrap_or(prepared.own_units());
-    let units = own.saturating_add(canaries::public_units(settings)) as f64;
-    if batch > 0.0 && batch <= units {
+/// Refuses a batch that is larger than a number of units that needs no release.
+///
+/// # Privacy
+/// Whether a run is refused must not tell what was not paid for. Where the number of units is released, a
+/// batch that is too large is one that every unit joins (the rate is at most 1), and nothing is refused.
+fn check_batch(batch: f64, units: u64) -> Result<(), PrepareError> {
+    if batch <= units as f64 {
         return Ok(());
     }
     Err(PrepareError::Settings(format!(
-        "--batch {batch} does not fit: it must be positive and no larger than the number of training \
-         units"
+        "--batch {batch} does not fit: it must be no larger than the number of training units; give a \
+         smaller --batch"
     )))
 }
 
 /// How the number of units is released; not at all if it is public.
 fn count(settings: &Settings) -> Result<Option<NoisyCount>, PlanError> {
-    let privacy = &settings.privacy;
-    let public = privacy.units.is_some()
-        || settings.method == Method::None
-        || NoisyCount::is_public(privacy.neighbouring);
-    if public {
+    if !Releases::of(settings).units {
         return Ok(None);
     }
-    let epsilon = privacy.epsilon.map_or(COUNT_EPSILON, |epsilon| COUNT_SHARE * epsilon);
+    let epsilon = settings.privacy.epsilon.map_or(COUNT_EPSILON, |epsilon| COUNT_SHARE * epsilon);
     NoisyCount::new(epsilon).map(Some)
 }
 

@@ -117,11 +117,13 @@ pub(crate) fn public_words(
 /// If the split does not go with the unit.
 pub(crate) fn public_facts(settings: &Settings) -> Result<Vec<PublicFact>, PrepareError> {
     let mut facts = Vec::new();
-    if !matches!(settings.data.split, SplitSettings::Units { .. }) {
-        if settings.privacy.unit != Unit::Pair {
-            let wanted = "the paper's split is of single pairs: use --unit pair with this preset";
-            return Err(PrepareError::Settings(wanted.to_owned()));
-        }
+    let of_pairs = !matches!(settings.data.split, SplitSettings::Units { .. });
+    if of_pairs && settings.privacy.unit != Unit::Pair {
+        let wanted = "the paper's split is of single pairs: use --unit pair with this preset";
+        return Err(PrepareError::Settings(wanted.to_owned()));
+    }
+    // A pair is no part of the text that can be there or not: the sides of pairs follow whole lines.
+    if settings.privacy.unit == Unit::Pair {
         let value = "the guarantee is for the training pairs, after the split".to_owned();
         facts.push(PublicFact { name: "split".to_owned(), value });
     }
@@ -190,5 +192,23 @@ pub fn initial(settings: &Settings, model: &WordVectors, source: &RandomSource) 
         None => model.initial_uniform(|values| {
             values.fill_with(|| organza_mechanism::sample::unit(&mut random) as f32);
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn the_split_is_a_public_fact_with_pairs() {
+        let stated = |unit| {
+            let mut settings = Settings::standard();
+            settings.privacy.unit = unit;
+            let facts = public_facts(&settings).unwrap();
+            facts.iter().any(|fact| fact.name == "split" && fact.value.contains("training pairs"))
+        };
+        assert!(stated(Unit::Pair));
+        assert!(!stated(Unit::Line) && !stated(Unit::User));
     }
 }

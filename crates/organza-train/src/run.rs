@@ -163,7 +163,7 @@ pub fn run<T: Task + ?Sized>(
     // The last point is of the result, and is written when there is one.
     let mut metrics =
         Metrics::open(folder, state.tables.steps().min(plan.steps.saturating_sub(1)))?;
-    if metrics.is_empty() {
+    if metrics.is_empty() && state.tables.steps() == 0 {
         metrics.add(0, evaluate(task, &mut state.tables), observer)?;
     }
     let mut plain = PlainBatch::new(&task.tables())?;

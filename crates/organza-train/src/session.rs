@@ -183,9 +183,7 @@ impl Session {
                 ((folder, ledger), prepared, planned)
             }
         };
-        if let Some(planted) = &prepared.canaries {
-            folder.write(&folder.private(CANARIES), json(&planted.canaries)?.as_bytes())?;
-        }
+        write_canaries(&folder, &prepared)?;
         Ok(Self { settings, folder, source, prepared, planned, ledger, torn: None })
     }
 
@@ -251,6 +249,8 @@ impl Session {
         };
         let prepared = prepare(&settings, text, vocabulary, &source)?;
         let planned = Planned::new(&settings, &prepared, &before, &source)?;
+        // It may have been killed before they were written; the same key gives the same ones.
+        write_canaries(&folder, &prepared)?;
         Ok(Self { settings, folder, source, prepared, planned, ledger, torn })
     }
 
@@ -327,6 +327,13 @@ impl Session {
         let finished = Finished { certificate, curve, frequency_loss, steps, seconds };
         Ok(Ended::Finished(Box::new(finished)))
     }
+}
+
+fn write_canaries(folder: &RunFolder, prepared: &Prepared) -> Result<(), SessionError> {
+    if let Some(planted) = &prepared.canaries {
+        folder.write(&folder.private(CANARIES), json(&planted.canaries)?.as_bytes())?;
+    }
+    Ok(())
 }
 
 fn header(settings: &Settings, words: &Words) -> Result<Header, SessionError> {

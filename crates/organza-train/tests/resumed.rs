@@ -185,6 +185,46 @@ fn stopped_runs_end_with_the_same_bits() {
     }
 }
 
+/// The steps on the curve of a run whose curve is `left` in the file when it goes on after `stop` steps.
+fn curve_after(stop: u64, left: Option<&str>) -> Vec<u64> {
+    let place = tempfile::tempdir().unwrap();
+    let folder = RunFolder::create(&place.path().join("run")).unwrap();
+    let plan = RunPlan {
+        method: StepMethod::NotPrivate { rate: 0.01, expected_batch: 4.0 },
+        steps: STEPS,
+        optimizer: OptimizerSettings::Sgd { learning_rate: 0.5 },
+        average: false,
+        evaluate_every: 20,
+        checkpoint_every: 10,
+    };
+    let source = RandomSource::from_seed(8);
+    let goes = |until: u64| {
+        let initial = vec![0.5; ROWS as usize * DIMENSIONS];
+        run(&Pairs, &plan, &folder, &source, initial, None, &mut Until(until, 0)).unwrap();
+    };
+    if stop > 0 {
+        goes(stop);
+    }
+    let file = folder.file("metrics.jsonl");
+    match left {
+        Some(text) => std::fs::write(file, text).unwrap(),
+        None => std::fs::remove_file(file).unwrap(),
+    }
+    goes(u64::MAX);
+    organza_train::metrics::read(&folder).unwrap().iter().map(|point| point.step).collect()
+}
+
+/// A line that was torn when the run was killed takes no later one with it, also if it is the first; and no
+/// later parameters are shown as the first ones.
+#[test]
+fn a_torn_curve_goes_on() {
+    assert_eq!(curve_after(0, Some("{\"step\":0,\"tr")), [0, 20, 40]);
+    let first = r#"{"step":0,"train":1.0,"validation":1.0,"test":1.0,"not_private":[]}"#;
+    let torn = format!("{first}\n{{\"step\":20,");
+    assert_eq!(curve_after(25, Some(&torn)), [0, 40]);
+    assert_eq!(curve_after(7, None), [20, 40]);
+}
+
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
     let with_threads = |threads: usize, method: &StepMethod, optimizer| {

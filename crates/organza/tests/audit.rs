@@ -121,7 +121,8 @@ impl Observer for StopsAt {
     }
 }
 
-/// Canaries come from the key of the run, so a run that goes on has the same ones and is not refused.
+/// Canaries come from the key of the run, so a run that goes on has the same ones and is not refused. One
+/// that was killed before they were written has them too.
 #[test]
 fn a_run_with_canaries_goes_on() {
     let place = tempdir().unwrap();
@@ -133,6 +134,7 @@ fn a_run_with_canaries_goes_on() {
     let kept = RunFolder::open(&path).unwrap().canaries().unwrap().unwrap();
     let stopped = session.train(false, &mut StopsAt(7, false)).unwrap();
     assert!(matches!(stopped, Ended::Interrupted { steps: 7 }));
+    fs::remove_file(path.join("private/canaries.json")).unwrap();
     let session = Session::resume(&path).unwrap();
     let ended = session.train(false, &mut StopsAt(99, false)).unwrap();
     assert!(matches!(ended, Ended::Finished(_)));

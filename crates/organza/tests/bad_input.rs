@@ -71,14 +71,15 @@ fn words_that_are_not_said_or_not_there() {
 fn settings_that_make_no_sense() {
     let place = text(&b"one two three four\n".repeat(100));
     let place = place.path();
-    let cases: [(&str, i32, &[&str]); 17] = [
+    let cases: [(&str, i32, &[&str]); 18] = [
         ("--epsilon 0", 2, &["--epsilon is 0"]),
         ("--epsilon=-1", 2, &["--epsilon is -1"]),
         ("--epsilon nan", 2, &["--epsilon is NaN"]),
         ("--delta 1", 2, &["--delta is 1"]),
         ("--delta 0", 2, &["--delta is 0"]),
         ("--batch 0", 2, &["--batch is 0"]),
-        ("--method dpsgd --batch 5000", 1, &["--batch 5000", "number of training units"]),
+        ("--method none --batch 5000", 1, &["--batch 5000", "number of training units"]),
+        ("--method dpsgd --units 90 --batch 91", 1, &["--batch 91", "number of training units"]),
         ("--clip 0", 2, &["--clip is 0"]),
         ("--steps 0", 2, &["--steps is 0"]),
         ("--steps 5 --epochs 3", 2, &["--steps", "--epochs"]),
@@ -97,6 +98,18 @@ fn settings_that_make_no_sense() {
     refused(place, "train --settings no.json", 1, &["cannot read no.json"]);
     fs::write(place.join("old.json"), "{\"version\": 1}").unwrap();
     refused(place, "train --settings old.json", 1, &["old.json is no settings file"]);
+}
+
+/// Whether a run is refused tells nothing about how many units there are, unless that was declared: with a
+/// batch above their number every unit joins every batch.
+#[test]
+fn a_batch_larger_than_the_data_is_not_refused() {
+    for lines in [60, 100] {
+        let place = text(&b"one two three four\n".repeat(lines));
+        let flags = "--method dpsgd --batch 80 --steps 2 --quiet";
+        let run = Run::new(&format!("{TRAIN} {flags} --out run")).in_folder(place.path()).run();
+        assert_eq!(run.code, Some(0), "{lines}: {}", run.stderr);
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The accountant that a person asks.
 
 use super::closed::Closed;
-use super::plan::{self, Phase};
+use super::plan::{self, Charged};
 use super::solver::Solver;
 use organza_ledger::{Account, AccountError, Event, Neighbouring};
 
@@ -31,7 +31,7 @@ pub struct Accountant {
     neighbouring: Neighbouring,
     centred: bool,
     precision: f64,
-    phases: Vec<Phase>,
+    charged: Charged,
 }
 
 /// Which change of the data an answer is about.
@@ -78,7 +78,7 @@ impl Accountant {
     /// batch makes delta rarer and does not amplify epsilon, because the sensitivity to replacement
     /// says nothing of a batch that lacks the unit; [`Self::centred`] adds what is missing.
     pub fn new(neighbouring: Neighbouring) -> Self {
-        Self { neighbouring, centred: false, precision: PRECISION, phases: Vec::new() }
+        Self { neighbouring, centred: false, precision: PRECISION, charged: Charged::default() }
     }
 
     /// Promises, for the replace-one relation, that every sampled Gaussian acts on a sum to which a
@@ -108,7 +108,7 @@ impl Accountant {
     /// If a parameter makes no sense, or a kind of event cannot be treated soundly.
     pub fn compose(mut self, event: &Event) -> Result<Self, AccountError> {
         event.check()?;
-        plan::flatten(event, 1, &mut self.phases)?;
+        plan::flatten(event, 1, &mut self.charged)?;
         Ok(self)
     }
 
@@ -127,12 +127,16 @@ impl Accountant {
                 "delta is {delta:e}, but must be at least {SMALLEST_DELTA:e} and below 1"
             )));
         }
-        let (epsilon, direction) = if self.phases.is_empty() {
+        let (rest, direction) = if self.charged.phases.is_empty() {
             (0.0, Direction::Remove)
         } else if let Some(closed) = self.closed() {
             closed.epsilon(delta)
         } else {
             self.solver(delta)?.epsilon(delta)?
+        };
+        let epsilon = match self.charged.added {
+            0.0 => rest,
+            added => (rest + added).next_up(),
         };
         if !epsilon.is_finite() {
             return Err(AccountError::OutOfRange(format!(
@@ -152,26 +156,41 @@ impl Accountant {
                 "epsilon is {epsilon}, but must be zero or more, and finite"
             )));
         }
-        let (delta, direction) = if self.phases.is_empty() {
+        let level = match self.charged.added {
+            0.0 => epsilon,
+            added => (epsilon - added).next_down(),
+        };
+        let (rest, direction) = self.delta_of_rest(level.abs())?;
+        let delta = if level < 0.0 {
+            // H_a(P || Q) = 1 - a + a H_(1/a)(Q || P), and the larger of both directions is at hand.
+            (-libm::expm1(level) + libm::exp(level) * rest).next_up().min(1.0)
+        } else {
+            rest
+        };
+        Ok(self.guarantee(epsilon, delta, direction))
+    }
+
+    /// Delta of the phases alone.
+    fn delta_of_rest(&self, epsilon: f64) -> Result<(f64, Direction), AccountError> {
+        Ok(if self.charged.phases.is_empty() {
             (0.0, Direction::Remove)
         } else if let Some(closed) = self.closed() {
             closed.delta(epsilon)
         } else {
             self.solver(FAINTEST_DELTA)?.delta(epsilon)
-        };
-        Ok(self.guarantee(epsilon, delta, direction))
+        })
     }
 
     fn solver(&self, delta: f64) -> Result<Solver, AccountError> {
-        Solver::new(&self.phases, self.neighbouring, self.centred, self.precision, delta)
+        Solver::new(&self.charged.phases, self.neighbouring, self.centred, self.precision, delta)
     }
 
     fn closed(&self) -> Option<Closed> {
-        let sampled = self.phases.iter().any(|phase| phase.rate < 1.0);
+        let sampled = self.charged.phases.iter().any(|phase| phase.rate < 1.0);
         if sampled && self.neighbouring == Neighbouring::ReplaceOne {
             return None;
         }
-        Closed::of(&self.phases)
+        Closed::of(&self.charged.phases)
     }
 
     fn guarantee(&self, epsilon: f64, delta: f64, direction: Direction) -> Guarantee {
@@ -187,7 +206,7 @@ impl Account for Accountant {
     }
 
     fn epsilon(&self, events: &[Event], delta: f64) -> Result<f64, AccountError> {
-        let fresh = Self { phases: Vec::new(), ..self.clone() };
+        let fresh = Self { charged: Charged::default(), ..self.clone() };
         let charged = events.iter().try_fold(fresh, |account, event| account.compose(event))?;
         Ok(Self::epsilon(&charged, delta)?.epsilon)
     }

@@ -12,6 +12,16 @@ const MOST_USES: u64 = 1 << 40;
 /// The largest number of different phases.
 const MOST_PHASES: usize = 256;
 
+/// All that was charged.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Charged {
+    pub(super) phases: Vec<Phase>,
+    /// What is added as it is: the epsilons of releases on which the rest may depend. For each of
+    /// their outcomes and at every level e, of either sign, the rest has delta(e), so all together
+    /// have it at e + `added` (the proof stands at [`Event::Deciding`]).
+    pub(super) added: f64,
+}
+
 /// A number of steps on batches of their own.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Phase {
@@ -54,28 +64,32 @@ pub(super) struct CappedSelection {
     pub(super) noise_multiplier: Option<f64>,
 }
 
-/// Adds `event`, `times` times, to `phases`.
+/// Adds `event`, `times` times, to what was charged.
 pub(super) fn flatten(
     event: &Event,
     times: u64,
-    phases: &mut Vec<Phase>,
+    charged: &mut Charged,
 ) -> Result<(), AccountError> {
     match event {
+        Event::Deciding { epsilon } => {
+            charged.added += times as f64 * epsilon;
+            Ok(())
+        }
         Event::Compose(events) => {
             let mut rest = events.as_slice();
             while let Some((first, others)) = rest.split_first() {
                 if let (Some(part), Some(after)) = (joined(first, others), others.get(1..)) {
                     let batch = Batch { shift_square: 0.0, parts: vec![(part, 1)] };
-                    push(Phase { times, rate: 1.0, batch }, phases)?;
+                    push(Phase { times, rate: 1.0, batch }, &mut charged.phases)?;
                     rest = after;
                 } else {
-                    flatten(first, times, phases)?;
+                    flatten(first, times, charged)?;
                     rest = others;
                 }
             }
             Ok(())
         }
-        Event::Repeat { times: more, event } => flatten(event, product(times, *more)?, phases),
+        Event::Repeat { times: more, event } => flatten(event, product(times, *more)?, charged),
         Event::Poisson { rate, event } => {
             let (mut rate, mut inner) = (*rate, event.as_ref());
             // Thinning twice is thinning once at the product of the rates.
@@ -85,12 +99,12 @@ pub(super) fn flatten(
             }
             let mut batch = Batch::default();
             add(inner, 1, &mut batch)?;
-            push(Phase { times, rate, batch }, phases)
+            push(Phase { times, rate, batch }, &mut charged.phases)
         }
         _ => {
             let mut batch = Batch::default();
             add(event, 1, &mut batch)?;
-            push(Phase { times, rate: 1.0, batch }, phases)
+            push(Phase { times, rate: 1.0, batch }, &mut charged.phases)
         }
     }
 }
@@ -143,6 +157,13 @@ fn add(event: &Event, times: u64, batch: &mut Batch) -> Result<(), AccountError>
                 kind: event.kind().into(),
                 reason: "no pair is known that dominates it (the Gaussian pair does not); the rdp \
                          accountant prices it by concentrated differential privacy"
+                    .into(),
+            });
+        }
+        Event::Deciding { .. } => {
+            return Err(AccountError::Unsupported {
+                kind: event.kind().into(),
+                reason: "later events may depend on it only where it sees the whole data set"
                     .into(),
             });
         }

@@ -12,6 +12,9 @@ pub(super) enum Curve {
     Concentrated { rho: f64 },
     /// Any epsilon-private mechanism.
     Pure { epsilon: f64 },
+    /// D_a = epsilon at every order: a release that later events may depend on. All conversions see
+    /// D_a - epsilon only, so it moves the answer by just this.
+    Constant { epsilon: f64 },
     /// Laplace noise of scale 1 / epsilon.
     Laplace { epsilon: f64 },
     /// One draw of bounded range.
@@ -33,6 +36,7 @@ impl Curve {
         match self {
             Self::Concentrated { rho } => mechanism::concentrated(order, *rho),
             Self::Pure { epsilon } => mechanism::pure(order, *epsilon),
+            Self::Constant { epsilon } => (order - 1.0) * epsilon,
             Self::Laplace { epsilon } => mechanism::laplace(order, *epsilon),
             Self::BoundedRange { range } => mechanism::bounded_range(order, *range),
             Self::Capped(capped) => capped.log_moment(order),

@@ -69,6 +69,9 @@ impl Parts {
                 self.pure(times, 1.0 / noise_multiplier);
             }
             Event::Pure { epsilon } => self.pure(times, *epsilon),
+            Event::Deciding { epsilon } => {
+                self.other(times, Curve::Constant { epsilon: *epsilon });
+            }
             Event::Approximate { epsilon, delta } => {
                 self.pure(times, *epsilon);
                 self.lose(times, *delta);

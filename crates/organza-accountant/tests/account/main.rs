@@ -2,6 +2,7 @@
 //!
 //! One test crate, because each would be linked against everything again.
 
+mod deciding;
 mod joint_account;
 mod pld_calibrate;
 mod pld_extremes;

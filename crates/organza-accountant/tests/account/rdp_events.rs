@@ -204,6 +204,9 @@ fn any_event() -> impl Strategy<Value = Event> {
                 let groups = groups.max(1);
                 return Event::Cluster { groups, event: Box::new(step) }.repeat(times);
             }
+            if groups % 3 == 1 {
+                return Event::Compose(vec![Event::Deciding { epsilon: rate }, step.repeat(times)]);
+            }
             step.repeat(times)
         },
     )

@@ -33,6 +33,7 @@ fn samples() -> Vec<(Event, &'static str)> {
             r#"{"discrete_laplace":{"noise_multiplier":2.0}}"#,
         ),
         (Event::Pure { epsilon: 0.1 }, r#"{"pure":{"epsilon":0.1}}"#),
+        (Event::Deciding { epsilon: 0.1 }, r#"{"deciding":{"epsilon":0.1}}"#),
         (
             Event::Approximate { epsilon: 0.1, delta: 1e-7 },
             r#"{"approximate":{"epsilon":0.1,"delta":1e-7}}"#,

@@ -112,7 +112,7 @@ pub(super) fn any_event() -> impl Strategy<Value = Event> {
         (positive(), probability(), any::<u64>())
             .prop_map(|(epsilon, delta, draws)| Event::LimitedDomain { epsilon, delta, draws }),
     ];
-    simple.prop_recursive(4, 12, 3, |event| {
+    let anywhere = simple.prop_recursive(4, 12, 3, |event| {
         prop_oneof![
             (probability(), event.clone())
                 .prop_map(|(share, event)| Event::UniformMask { share, event: Box::new(event) }),
@@ -122,7 +122,14 @@ pub(super) fn any_event() -> impl Strategy<Value = Event> {
             (any::<u64>(), event.clone()).prop_map(|(times, event)| event.repeat(times)),
             (probability(), event).prop_map(|(rate, event)| event.poisson(rate)),
         ]
-    })
+    });
+    // It may not stand inside a part of the data, so it stands beside the rest.
+    prop_oneof![
+        4 => anywhere.clone(),
+        1 => (positive(), anywhere).prop_map(|(epsilon, event)| {
+            Event::Compose(vec![Event::Deciding { epsilon }, event])
+        }),
+    ]
 }
 
 /// Any charge that passes its check.

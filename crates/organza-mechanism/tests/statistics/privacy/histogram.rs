@@ -1,7 +1,7 @@
 //! Counts: the bound of a unit, the noise, and the bar after it.
 
 use super::claims::{exact, gaussian_delta};
-use super::harness::{Audit, Claim, pure};
+use super::harness::{Audit, pure};
 use super::pipeline::bin;
 use crate::paid::Paid;
 use crate::support::random;
@@ -13,7 +13,7 @@ use organza_mechanism::{Bound, CountNoise, HistogramPlan, HistogramSettings, Uni
 const RUNS: u64 = 100_000;
 const BAR: i64 = 3;
 
-type Cells = Vec<(u64, f64)>;
+pub(super) type Cells = Vec<(u64, f64)>;
 
 fn plan(bound: Bound, noise: CountNoise, bar: Option<f64>) -> HistogramPlan {
     let neighbouring = Neighbouring::AddRemove;
@@ -31,7 +31,7 @@ fn release(plan: &HistogramPlan, paid: &mut Paid, number: u64, units: &[&[(u64, 
     histogram.noise(&release, charged).unwrap().cells().collect()
 }
 
-fn audit<Class: Ord>(
+pub(super) fn audit<Class: Ord>(
     name: &'static str,
     seed: u64,
     plan: &HistogramPlan,
@@ -48,7 +48,7 @@ fn audit<Class: Ord>(
 }
 
 /// The noisy count of a cell, if it shows.
-fn value(cells: &Cells, cell: u64) -> Option<i64> {
+pub(super) fn value(cells: &Cells, cell: u64) -> Option<i64> {
     cells.iter().find(|(shown, _)| *shown == cell).map(|(_, count)| (*count as i64).clamp(-9, 12))
 }
 
@@ -137,19 +137,4 @@ fn the_order_of_a_release_tells_nothing() {
         cells
     })
     .is_caught(&[pure(1.0)]);
-}
-
-/// Claims at which the rounding of floats is no excuse.
-#[test]
-fn replaced_units_are_private_too() {
-    let neighbouring = Neighbouring::ReplaceOne;
-    let noise = CountNoise::DiscreteLaplace { epsilon: 1.0 };
-    let settings =
-        HistogramSettings { cells: 4, neighbouring, bound: Bound::Total(1), noise, bar: None };
-    let plan = HistogramPlan::new(settings).unwrap();
-    let with: [&[(u64, f64)]; 1] = [&[(0, 1.0)]];
-    let without: [&[(u64, f64)]; 1] = [&[(1, 1.0)]];
-    let see = |cells: &Cells| (value(cells, 0), value(cells, 1));
-    audit("counts, one replaced", 2_218, &plan, [&with, &without], see)
-        .holds(&[Claim { epsilon: 1.0, delta: 0.0 }], 0.7);
 }

@@ -15,6 +15,7 @@ pub(crate) mod naive;
 mod noisy_max;
 mod numeric_sparse;
 mod pipeline;
+mod replaced;
 mod sampling;
 mod second_clip;
 mod sparse_vector;
