@@ -82,7 +82,7 @@ impl PoissonSampler {
     /// The batch of `step`.
     pub fn batch(&self, step: u64) -> Batch {
         let mut random = self.run.source.substream(Purpose::Batch, step, 0);
-        let mut memory = Lease::new(&self.run);
+        let mut memory = Lease::new(&self.run, 0);
         memory.units.extend(poisson_subset(self.units, self.run.plan.rate(), &mut random));
         Batch { step, memory }
     }
@@ -118,7 +118,7 @@ impl Batch {
         let size = self.units().len().div_ceil(of).max(1);
         (0..of)
             .map(|number| {
-                let mut memory = Lease::new(&self.memory.run);
+                let mut memory = Lease::new(&self.memory.run, 1 + number);
                 memory.units.extend(self.units().iter().skip(number * size).take(size));
                 let batch = Batch { step: self.step, memory };
                 BatchPart { part: Part { drawing, number, of }, batch }

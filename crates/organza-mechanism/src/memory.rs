@@ -11,6 +11,8 @@ use std::sync::{Arc, Mutex};
 
 /// Everything that a step writes on its way from a batch to noised values.
 pub(crate) struct Memory {
+    /// Which part of a batch it is for: 0 for whole batches, and parts from 1.
+    part: usize,
     /// The units that joined.
     pub(crate) units: Vec<u64>,
     /// The gradient of one unit after another.
@@ -23,8 +25,9 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    fn new(plan: &Plan) -> Self {
+    fn new(plan: &Plan, part: usize) -> Self {
         Self {
+            part,
             units: Vec::new(),
             gradient: UnitGradient::new(plan.shared_shape()),
             sum: ClippedSum::new(plan.shared_shape(), plan.rows_per_unit()),
@@ -65,9 +68,14 @@ pub(crate) struct Lease {
 }
 
 impl Lease {
-    pub(crate) fn new(run: &Arc<Run>) -> Self {
-        let free = run.pool.0.lock().ok().and_then(|mut pool| pool.pop());
-        let memory = free.unwrap_or_else(|| Box::new(Memory::new(&run.plan)));
+    /// The memory of whole batches (0) or of a part of them, from 1: each has its own, because the same parts of
+    /// steps that follow each other tend to be on the same threads, which have it in their caches.
+    pub(crate) fn new(run: &Arc<Run>, part: usize) -> Self {
+        let free = run.pool.0.lock().ok().and_then(|mut pool| {
+            let place = pool.iter().position(|memory| memory.part == part)?;
+            Some(pool.swap_remove(place))
+        });
+        let memory = free.unwrap_or_else(|| Box::new(Memory::new(&run.plan, part)));
         Self { run: run.clone(), memory: Some(memory) }
     }
 }

@@ -7,8 +7,8 @@ const FEW: usize = 128;
 
 /// So many parts are fetched together; more would not stay in the nearest cache.
 pub(super) const FETCHED: usize = 64;
-/// Numbers of a line of a cache.
-const LINE: usize = 16;
+/// Bytes of a line of a cache.
+const LINE: usize = 64;
 
 /// Whether so many parts are divided among threads, and so have to ascend.
 pub(super) fn are_divided(count: usize) -> bool {
@@ -78,9 +78,11 @@ fn split<Place, Visit>(
 }
 
 /// Brings `parts` into the cache, all at once: whoever works on one after another would wait for each.
-pub(super) fn fetch<'a>(parts: impl Iterator<Item = &'a [f32]>) {
-    let lines = parts.flat_map(|part| part.iter().step_by(LINE));
-    std::hint::black_box(lines.fold(0, |touched, value| touched ^ value.to_bits()));
+pub(super) fn fetch<'a, T: Copy + 'a>(parts: impl Iterator<Item = &'a [T]>) {
+    let lines = parts.flat_map(|part| part.iter().step_by(LINE / size_of::<T>()));
+    lines.for_each(|value| {
+        std::hint::black_box(*value);
+    });
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ mod known;
 mod update;
 
 use super::adam::{AdamSettings, SMALLEST};
-use super::parts::each_part;
+use super::parts::{FETCHED, each_part, fetch};
 use super::powers::{power_of_two, running_power};
 use super::regions::{Borders, Region, each_region};
 use super::series::Series;
@@ -158,6 +158,8 @@ impl Resting {
             let Lent { rows: lent, saved } = &mut memory[0];
             let begun = lent.len();
             for (row, number) in rows {
+                // Rows that stay are about to be read as well.
+                fetch(std::iter::once(&weights[Place::at(shape, row).weights_from(first)]));
                 // A row that never moved, is lent already, or is at its resting place stays as it is.
                 let newest = &mut newest[number];
                 let age = time_now.wrapping_sub(*newest & !LENT);
@@ -166,11 +168,14 @@ impl Resting {
                     lent.push(row);
                 }
             }
-            for row in &lent[begun..] {
-                let place = Place::at(shape, *row);
-                let weights = &mut weights[place.weights_from(first)];
-                saved.extend_from_slice(weights);
-                known.bring(weights, time, place);
+            for rows in lent[begun..].chunks(FETCHED / 2) {
+                let places = rows.iter().map(|row| Place::at(shape, *row));
+                fetch(places.clone().map(|place| known.moved(place)));
+                for place in places {
+                    let weights = &mut weights[place.weights_from(first)];
+                    saved.extend_from_slice(weights);
+                    known.bring(weights, time, place);
+                }
             }
         });
     }

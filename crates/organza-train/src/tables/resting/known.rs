@@ -15,6 +15,11 @@ pub(super) struct Known {
 }
 
 impl Known {
+    /// All that [`Known::bring`] looks at in most rows: n and s.
+    pub(super) fn moved(&self, place: Place) -> &[u32] {
+        &self.state[place.part(SPEEDS, 0)..place.part(MOVED, place.length)]
+    }
+
     /// Adds to the resting places of a row, its `weights`, how far they are away at `time`.
     pub(super) fn bring(&self, weights: &mut [f32], time: u64, place: Place) {
         let marked = Arch::new().dispatch(Bring {
