@@ -66,7 +66,8 @@ pub(crate) fn release(
     Ok(Released { columns, statement })
 }
 
-/// The plan of the release, by the settings alone.
+/// The plan of the release, by the settings alone. Steps and noise that follow depend on how many features come of
+/// it, so it is charged as what decides.
 fn plan(settings: &Settings, items_per_unit: u64) -> Result<ItemsPlan, FitError> {
     let delta = DELTA_SHARE * settings.delta;
     let neighbouring = settings.method.neighbouring();
@@ -76,7 +77,7 @@ fn plan(settings: &Settings, items_per_unit: u64) -> Result<ItemsPlan, FitError>
         } else {
             ItemRule::WeightedGaussian { multiplier: noise, delta }
         };
-        ItemsPlan::new(ItemSettings { items_per_unit, neighbouring, rule })
+        ItemsPlan::new(ItemSettings { items_per_unit, neighbouring, rule }).map(ItemsPlan::deciding)
     };
     // A first look, so that settings that make no sense are named as such.
     at(1.0)?;

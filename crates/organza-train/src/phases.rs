@@ -7,7 +7,7 @@ use organza_accountant::calibrate::{Target, scale};
 use organza_data::cooccurrence::{
     CooccurrenceSettings, PairCounts, PairTable, PairWeights, UnitSizes, WordCounts,
 };
-use organza_data::{PrivateVocabularyPlan, PrivateVocabularySettings, VocabularyRule};
+use organza_data::{DataError, PrivateVocabularyPlan, PrivateVocabularySettings, VocabularyRule};
 use organza_ledger::{Event, Unit};
 use organza_mechanism::{CountNoise, NoisyCount};
 use organza_model::counts::DENSE_WORDS;
@@ -134,19 +134,22 @@ pub(crate) fn vocabulary(
 ) -> Result<PrivateVocabularyPlan, SessionError> {
     let privacy = &settings.privacy;
     let delta = VOCABULARY_DELTA * privacy.delta;
+    // How much is selected, among how many, follows the number of words; noise on everything does not.
+    let decides = settings.method == Method::Sparse;
     let at = |noise: f64| {
         let (words_per_unit, rule) = match privacy.unit {
             Unit::Pair => (2, VocabularyRule::Laplace { epsilon: 1.0 / noise, delta }),
             _ => (words_per_unit, VocabularyRule::WeightedGaussian { multiplier: noise, delta }),
         };
-        PrivateVocabularyPlan::new(PrivateVocabularySettings {
+        let plan = PrivateVocabularyPlan::new(PrivateVocabularySettings {
             unit: privacy.unit,
             window: settings.model.window,
             neighbouring: privacy.neighbouring,
             size: settings.data.vocabulary_size,
             words_per_unit,
             rule,
-        })
+        })?;
+        Ok::<_, DataError>(if decides { plan.deciding() } else { plan })
     };
     // A first look, so that settings that make no sense are named as such.
     at(1.0)?;
@@ -311,6 +314,36 @@ mod tests {
             let spent = Account::epsilon(&account, &events, settings.privacy.delta);
             let spent = spent.expect("supported");
             assert!(spent <= 3.0 * word_share, "{spent}");
+        }
+    }
+
+    /// Selection follows the number of words, so words are charged as what decides: what is left for steps is what
+    /// is left by plain subtraction. The twin, charged tightly, would leave more.
+    #[test]
+    fn words_that_decide_are_added_as_they_are() {
+        for unit in [Unit::Pair, Unit::Line] {
+            let plan = |method| {
+                let mut settings = Settings::standard().suited_to(method);
+                settings.privacy.epsilon = Some(3.0);
+                settings.privacy.unit = unit;
+                settings.data.path = Some("text".into());
+                settings.data.vocabulary = VocabularyOrigin::Private { words_per_unit: 64 };
+                let share = 3.0 * Shares::of(&settings).vocabulary;
+                (vocabulary(&settings, 64).expect("good settings").event(), share, settings)
+            };
+            let left = |method| {
+                let (words, share, settings) = plan(method);
+                let account = Accountant::new(settings.privacy.neighbouring);
+                let epsilon = |events: &[Event]| {
+                    Account::epsilon(&account, events, settings.privacy.delta).expect("supported")
+                };
+                assert!((0.98 * share..=share).contains(&epsilon(std::slice::from_ref(&words))));
+                let steps = Event::Gaussian { noise_multiplier: 2.0 };
+                epsilon(&[words, steps.clone()]) - epsilon(&[steps])
+            };
+            let share = plan(Method::Sparse).1;
+            assert!(left(Method::Sparse) > 0.95 * share, "{}", left(Method::Sparse));
+            assert!(left(Method::Dpsgd) < 0.9 * share, "{}", left(Method::Dpsgd));
         }
     }
 

@@ -120,6 +120,11 @@ impl PrivateVocabularyPlan {
         Ok(Self { settings, items })
     }
 
+    /// The same at the price that lets later events depend on the words: see [`ItemsPlan::deciding`].
+    pub fn deciding(self) -> Self {
+        Self { items: self.items.deciding(), ..self }
+    }
+
     /// What the release costs.
     pub fn event(&self) -> Event {
         self.items.event()

@@ -14,6 +14,8 @@ use organza_ledger::{Event, Neighbouring};
 const MOST_PER_UNIT: u64 = 1 << 16;
 /// Grid steps of the weight 1, where items are weighted.
 const STEPS_OF_WEIGHT: f64 = (1_u64 << 20) as f64;
+/// More than a few operations err by.
+const ROUNDING: f64 = 1e-14;
 
 /// How items are released.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -178,6 +180,48 @@ impl ItemsPlan {
         let threshold = least_threshold(&noise, &weights, delta);
         let event = Event::Compose(vec![noise_event, Event::Approximate { epsilon: 0.0, delta }]);
         Ok(Self { settings, event, method: Method::Threshold { noise, weights, threshold, step } })
+    }
+
+    /// The same release at the price that lets later events depend on what it shows, such as on how many items
+    /// there are: by basic composition.
+    ///
+    /// # Privacy
+    /// The release is (e, d)-private with the e and d below, whatever follows may be chosen by its
+    /// outcome, and a sequence whose later part is (e', d')-private for every outcome of the first is
+    /// (e + e', d + (1 - d) d')-private: by Kairouz, Oh and Viswanath (2015) an (e, d)-private release is one that
+    /// shows everything with probability d and is e-private otherwise ([`Event::Deciding`]).
+    /// - Discrete Laplace noise: e = 1 / multiplier, d that of the threshold.
+    /// - Gaussian noise of multiplier m: rho = 1 / (2 m^2) is concentrated, hence
+    ///   e = rho + 2 sqrt(rho ln(1 / d)) for any d (Bun and Steinke 2016); the threshold's own is taken once more.
+    /// - Limited domain: each draw of range e0 is e0-private, so e = draws x e0.
+    pub fn deciding(self) -> Self {
+        let ItemSettings { rule, .. } = self.settings;
+        let (epsilon, delta) = match (&self.event, rule) {
+            (_, ItemRule::LimitedDomain { epsilon, delta, draws, .. }) => {
+                (draws as f64 * epsilon, delta)
+            }
+            (Event::Compose(parts), ItemRule::Laplace { delta, .. }) => match parts.first() {
+                Some(Event::DiscreteLaplace { noise_multiplier }) => {
+                    (noise_multiplier.recip(), delta)
+                }
+                _ => return self,
+            },
+            (
+                Event::Compose(parts),
+                ItemRule::Gaussian { delta, .. } | ItemRule::WeightedGaussian { delta, .. },
+            ) => match parts.first() {
+                Some(Event::RoundedGaussian { noise_multiplier }) => {
+                    let rho = 0.5 / (noise_multiplier * noise_multiplier);
+                    (rho + 2.0 * libm::sqrt(rho * -libm::log(delta)), 2.0 * delta)
+                }
+                _ => return self,
+            },
+            // It decides already.
+            _ => return self,
+        };
+        let epsilon = epsilon * (1.0 + ROUNDING);
+        let event = vec![Event::Deciding { epsilon }, Event::Approximate { epsilon: 0.0, delta }];
+        Self { event: Event::Compose(event), ..self }
     }
 
     /// What the release costs, by the settings alone.
