@@ -20,6 +20,9 @@ const SPARE_RECORDS: f64 = 1e6;
 /// Half of the distance from 1 to the next number: what a rounding errs by (u).
 const ROUNDING: f64 = f64::EPSILON / 2.0;
 
+/// Largest over smallest curvature, beyond which Newton's steps may fail and gradient steps take for ever.
+const WORST_CONDITION: f64 = 1e8;
+
 /// Objective perturbation of logistic regression, calibrated.
 ///
 /// With rows x of norm at most R (the intercept's 1 included), it minimises
@@ -144,8 +147,8 @@ impl Perturbation {
     /// of `coordinates`.
     ///
     /// # Errors
-    /// If lambda is so small that its cost alone exceeds the budget, or that rounding hides it; if a number is not above 0 and
-    /// finite.
+    /// If lambda is so small that its cost alone exceeds the budget, that rounding hides it or that no search finds the
+    /// minimum; if a number is not above 0 and finite.
     pub fn calibrate(
         norm: f64,
         lambda: f64,
@@ -162,6 +165,13 @@ impl Perturbation {
                 "lambda {lambda} is lost in the rounding of sums of {most} records: raise --l2"
             )));
         };
+        let steepest = 2.0 * records * Loss::Logistic.curvature_bound(0.0) * norm * norm;
+        if steepest > WORST_CONDITION * lambda {
+            return Err(unreachable(format!(
+                "lambda {lambda} (--l2 times the records) is so small that the search for the minimum might not \
+                 end: raise --l2, or lower --bound"
+            )));
+        }
         let output_deviation = OUTPUT_MULTIPLIER * 2.0 * tolerance / lambda;
         let event = Event::Compose(events(epsilon, TILT_DELTA * target.delta).to_vec());
         Ok(Self { lambda, deviation, tolerance, output_deviation, event })
@@ -366,5 +376,7 @@ mod tests {
         let generous = Target::new(100.0, 1e-5);
         let lost = Perturbation::calibrate(1.0, 1e-12, 10.0, 1, &generous, &[]).unwrap_err();
         assert!(lost.to_string().contains("lost in the rounding"), "{lost}");
+        let endless = Perturbation::calibrate(1.0, 1e-8, 10.0, 1, &generous, &[]).unwrap_err();
+        assert!(endless.to_string().contains("might not end"), "{endless}");
     }
 }

@@ -143,11 +143,8 @@ fn samplers(criterion: &mut Criterion) {
     group.bench_function("normals, f64", |bencher| {
         bencher.iter(|| fill_normal(black_box(&mut doubles), &mut random));
     });
-    let mut words = vec![0_u64; 16_384];
-    group.bench_function("words of 64 bits", |bencher| {
-        bencher.iter(|| random.fill(black_box(&mut words)));
-    });
     group.throughput(Throughput::Elements(1));
+    group.bench_function("a word of 64 bits", |bencher| bencher.iter(|| random.word()));
     group.bench_function("exponential", |bencher| bencher.iter(|| exponential(&mut random)));
     group.bench_function("gumbel", |bencher| bencher.iter(|| gumbel(&mut random)));
     group.bench_function("laplace", |bencher| bencher.iter(|| laplace(&mut random)));
