@@ -161,16 +161,24 @@ mod tests {
 
     /// The order of additions that the rows promise, without a vector in it.
     fn plain_dot(left: &[f32], right: &[f32]) -> f32 {
+        let products: Vec<f32> = left.iter().zip(right).map(|(left, right)| left * right).collect();
+        let (whole, rest) = products.split_at(left.len() / 32 * 32);
         let mut sums = [0.0_f32; 32];
-        for (place, (left, right)) in left.iter().zip(right).enumerate() {
-            sums[place % 32] += left * right;
+        for (place, product) in whole.iter().enumerate() {
+            sums[place % 32] += product;
         }
         for half in [16, 8, 4, 2, 1] {
             for lane in 0..half {
                 sums[lane] += sums[lane + half];
             }
         }
-        sums[0]
+        let (fours, last) = rest.split_at(rest.len() / 4 * 4);
+        let mut four = [0.0_f32; 4];
+        for (place, product) in fours.iter().enumerate() {
+            four[place % 4] += product;
+        }
+        let rest = last.iter().fold((four[0] + four[2]) + (four[1] + four[3]), |sum, it| sum + it);
+        sums[0] + rest
     }
 
     #[test]
