@@ -15,27 +15,9 @@ pub(super) fn are_divided(count: usize) -> bool {
     count > FEW && rayon::current_num_threads() > 1
 }
 
-/// Calls `visit` with each number below `count` and the values at its place, on all threads. Places do not
-/// overlap, and ascend if they [`are_divided`].
-pub(super) fn each_part<Place, Visit>(
-    count: usize,
-    values: &mut [f32],
-    place: &Place,
-    visit: &Visit,
-) where
-    Place: Fn(usize) -> Range<usize> + Sync,
-    Visit: Fn(usize, &mut [f32]) + Sync,
-{
-    each_few_parts(count, values, place, &|parts, first, values| {
-        for part in parts {
-            let place = place(part);
-            visit(part, &mut values[place.start - first..place.end - first]);
-        }
-    });
-}
-
-/// As [`each_part`], with a few consecutive numbers at a time: `visit` takes the values from some first one on,
-/// and finds each part at its place less the first.
+/// Calls `visit` with all numbers below `count`, a few consecutive ones at a time, on all threads; it takes the
+/// values from some first one on, and finds those of each number at its place less the first. Places do not overlap,
+/// and ascend if they [`are_divided`].
 pub(super) fn each_few_parts<Place, Visit>(
     count: usize,
     values: &mut [f32],
@@ -98,9 +80,12 @@ mod tests {
                 // Parts of five with gaps of two.
                 let place = |part: usize| 7 * part + 1..7 * part + 6;
                 pool.expect("threads").install(|| {
-                    each_part(count, &mut values, &place, &|part, values| {
-                        assert_eq!(values.len(), 5);
-                        values.iter_mut().for_each(|value| *value += 1.0 + part as f32);
+                    each_few_parts(count, &mut values, &place, &|parts, first, values| {
+                        for part in parts {
+                            let place = place(part);
+                            let values = &mut values[place.start - first..place.end - first];
+                            values.iter_mut().for_each(|value| *value += 1.0 + part as f32);
+                        }
                     });
                 });
                 for (place, value) in values.iter().enumerate() {

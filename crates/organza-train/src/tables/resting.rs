@@ -24,7 +24,7 @@ mod known;
 mod update;
 
 use super::adam::{AdamSettings, SMALLEST};
-use super::parts::{FETCHED, each_part, fetch};
+use super::parts::{FETCHED, each_few_parts, fetch};
 use super::powers::{power_of_two, running_power};
 use super::regions::{Borders, Region, each_region};
 use super::series::Series;
@@ -213,9 +213,13 @@ impl Resting {
 
     /// Moves all coordinates to where they are at `time`, for good.
     pub(crate) fn finish(self, shape: &Shape, weights: &mut [f32], time: u64) {
-        let place = |row: usize| Place::at(shape, row as u32).weights();
-        each_part(self.newest.len(), weights, &place, &|row, weights| {
-            self.known.bring(weights, time, Place::at(shape, row as u32));
+        let place = |row: usize| Place::at(shape, row as u32);
+        let weights_of = |row: usize| place(row).weights();
+        each_few_parts(self.newest.len(), weights, &weights_of, &|rows, first, weights| {
+            for row in rows {
+                let weights = &mut weights[place(row).weights_from(first)];
+                self.known.bring(weights, time, place(row));
+            }
         });
     }
 
