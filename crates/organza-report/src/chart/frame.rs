@@ -16,10 +16,10 @@ const LETTER: f64 = 7.2;
 const SAMPLE: f64 = 34.0;
 const DASHES: [&str; 6] = ["none", "6 4", "2 3", "8 3 2 3", "12 4", "1 5"];
 
-/// The class and the attributes of a series, which a page can override.
+/// The attributes of a series, which a page can override. When colors come round again, dashes are others.
 pub(super) fn stroke(series: usize) -> String {
     let color = COLORS[series % COLORS.len()];
-    let dash = DASHES[series % DASHES.len()];
+    let dash = DASHES[(series + series / COLORS.len()) % DASHES.len()];
     format!("stroke=\"{color}\" stroke-dasharray=\"{dash}\"")
 }
 
@@ -141,5 +141,18 @@ pub(super) fn told(value: f64) -> String {
         count(value as u64)
     } else {
         near(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_series_look_different() {
+        let mut strokes: Vec<String> = (0..COLORS.len() * DASHES.len()).map(stroke).collect();
+        strokes.sort();
+        strokes.dedup();
+        assert_eq!(strokes.len(), COLORS.len() * DASHES.len());
     }
 }
