@@ -2,8 +2,8 @@
 
 use thiserror::Error;
 
-/// The largest number of rows: row numbers take 32 bits.
-const MOST_ROWS: u64 = 1 << 32;
+/// The largest number of rows: row numbers and the number of rows take 32 bits.
+const MOST_ROWS: u64 = (1 << 32) - 1;
 
 /// Tables of embedding rows, laid out one after another.
 ///

@@ -212,7 +212,7 @@ impl ItemsPlan {
             ) => match parts.first() {
                 Some(Event::RoundedGaussian { noise_multiplier }) => {
                     let rho = 0.5 / (noise_multiplier * noise_multiplier);
-                    (rho + 2.0 * libm::sqrt(rho * -libm::log(delta)), 2.0 * delta)
+                    (rho + 2.0 * libm::sqrt(rho * -libm::log(delta)), (2.0 * delta).min(1.0))
                 }
                 _ => return self,
             },

@@ -79,6 +79,8 @@ impl Coordinates<'_> {
     }
 }
 
+/// Where moments begin, in lines after a page: a third of one apart from each other and from the weights.
+const MOMENTS: [usize; 2] = [21, 42];
 /// How many coordinates are moved together where some have a gradient.
 const STRETCH: usize = 256;
 
@@ -91,7 +93,7 @@ struct Stretch {
 }
 
 /// The moments of all coordinates.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Moments {
     pub(crate) settings: AdamSettings,
     pub(crate) first: Aligned<f32>,
@@ -100,13 +102,15 @@ pub(crate) struct Moments {
 
 impl Moments {
     pub(crate) fn new(settings: AdamSettings, coordinates: usize) -> Self {
-        Self::resume(settings, vec![0.0; coordinates], vec![0.0; coordinates])
+        let [first, second] = MOMENTS.map(|lines| Aligned::zeros(coordinates, lines));
+        Self { settings, first, second }
     }
 
     /// Those of a run that goes on.
     pub(crate) fn resume(settings: AdamSettings, first: Vec<f32>, second: Vec<f32>) -> Self {
-        // Thirds of a page apart from each other and from the weights.
-        Self { settings, first: Aligned::new(first, 21), second: Aligned::new(second, 42) }
+        let [of_first, of_second] = MOMENTS;
+        let (first, second) = (Aligned::new(first, of_first), Aligned::new(second, of_second));
+        Self { settings, first, second }
     }
 
     /// Step `step`, which counts from 1, with a gradient given as ascending runs of coordinates.

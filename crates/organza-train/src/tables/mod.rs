@@ -250,11 +250,17 @@ impl Reading<'_> {
     /// # Privacy
     /// Only at scheduled steps, or because of what was released: never because of what the data was.
     pub fn all(&mut self) {
-        if self.asks() {
-            let rows = self.tables.shape.rows() as u32;
-            // In blocks, so that lists of rows stay short.
-            for first in (0..rows).step_by(ROWS_OF_A_BLOCK) {
-                self.rows(first..rows.min(first.saturating_add(ROWS_OF_A_BLOCK as u32)));
+        let Tables { shape, steps, weights, kept, .. } = &mut *self.tables;
+        match kept {
+            Kept::Sgd { .. } | Kept::Adam(_) => {}
+            Kept::Resting(resting) => resting.lend_all(shape, weights, *steps),
+            Kept::Owed(owed) => {
+                // In blocks, so that lists of debts stay short.
+                let rows = shape.rows() as u32;
+                for first in (0..rows).step_by(ROWS_OF_A_BLOCK) {
+                    let block = first..rows.min(first.saturating_add(ROWS_OF_A_BLOCK as u32));
+                    owed.settle(shape, weights, *steps, block);
+                }
             }
         }
     }

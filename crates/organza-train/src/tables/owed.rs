@@ -69,7 +69,7 @@ impl Owed {
             stale => &stale.insert((steps, noise.settling(steps))).1,
         };
         let squared_rate = f64::from(*rate).powi(2);
-        borders.place(rows.clone());
+        borders.place(rows.clone(), settled.len());
         debts.resize(borders.regions().max(debts.len()), Vec::new());
         let memory = &mut debts[..borders.regions()];
         let whole = Region { first_row: 0, by_row: settled, first: 0, weights, memory };

@@ -19,9 +19,9 @@ pub(super) struct Borders {
 }
 
 impl Borders {
-    /// Puts them where regions, as many as there are threads, have about as many distinct ones of `rows` each; a
-    /// few rows are one region.
-    pub(super) fn place(&mut self, rows: impl Iterator<Item = u32> + Clone) {
+    /// Puts them where regions, as many as there are threads, have about as many distinct ones of `rows` each, of a
+    /// table of `most` rows; a few rows are one region.
+    pub(super) fn place(&mut self, rows: impl Iterator<Item = u32> + Clone, most: usize) {
         let Self { rows: borders, seen } = self;
         borders.clear();
         let regions = rayon::current_num_threads();
@@ -29,11 +29,21 @@ impl Borders {
             return;
         }
         seen.clear();
-        seen.extend(rows.filter(|row| row.wrapping_mul(SPREAD) < u32::MAX / LOOKED_AT));
+        let looked_at = |row: &u32| row.wrapping_mul(SPREAD) < u32::MAX / LOOKED_AT;
+        seen.extend(rows.filter(|row| looked_at(row) && (*row as usize) < most));
         seen.sort_unstable();
         seen.dedup();
         borders.extend((1..regions).filter_map(|region| seen.get(region * seen.len() / regions)));
         borders.dedup();
+    }
+
+    /// Puts them evenly among all rows of a table.
+    pub(super) fn place_evenly(&mut self, rows: usize) {
+        self.rows.clear();
+        if are_divided(rows) {
+            let regions = rayon::current_num_threads();
+            self.rows.extend((1..regions).map(|region| (region * rows / regions) as u32));
+        }
     }
 
     /// How many regions there are.
@@ -119,7 +129,7 @@ mod tests {
             let mut borders = Borders::default();
             let (mut by_row, mut weights) = (vec![0; 40_000], vec![0.0; 100_000]);
             pool.install(|| {
-                borders.place(rows.iter().copied());
+                borders.place(rows.iter().copied(), by_row.len());
                 assert_eq!(borders.regions(), threads);
                 let mut memory = vec![0; borders.regions()];
                 let whole = Region {
@@ -150,7 +160,37 @@ mod tests {
             }
         }
         let mut borders = Borders::default();
-        borders.place(0..3);
+        borders.place(0..3, 3);
         assert_eq!(borders.regions(), 1);
+    }
+
+    #[test]
+    fn rows_beyond_the_table_are_nobody_s() {
+        let shape = Shape::table(300, 2).unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        pool.install(|| {
+            for evenly in [false, true] {
+                let mut borders = Borders::default();
+                let rows = (0..100).chain(1_000..9_000);
+                if evenly {
+                    borders.place_evenly(300)
+                } else {
+                    borders.place(rows.clone(), 300)
+                }
+                let (mut by_row, mut weights) = (vec![0; 300], vec![0.0; 600]);
+                let mut memory = vec![0; borders.regions()];
+                let whole = Region {
+                    first_row: 0,
+                    by_row: &mut by_row,
+                    first: 0,
+                    weights: &mut weights,
+                    memory: &mut memory,
+                };
+                each_region(&borders, &shape, whole, &|region| {
+                    region.memory[0] = region.rows(rows.clone()).count();
+                });
+                assert_eq!(memory.iter().sum::<usize>(), 100);
+            }
+        });
     }
 }

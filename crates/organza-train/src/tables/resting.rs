@@ -147,10 +147,35 @@ impl Resting {
         time: u64,
         rows: impl Iterator<Item = u32> + Clone + Send + Sync,
     ) {
-        if self.lent.iter().all(|lent| lent.rows.is_empty()) {
-            self.borders.place(rows.clone());
-            self.lent.resize(self.borders.regions().max(self.lent.len()), Lent::default());
+        if self.has_nothing_lent() {
+            self.borders.place(rows.clone(), self.newest.len());
         }
+        self.lend_some(shape, weights, time, rows, true);
+    }
+
+    /// The same for all rows.
+    pub(crate) fn lend_all(&mut self, shape: &Shape, weights: &mut [f32], time: u64) {
+        if self.has_nothing_lent() {
+            self.borders.place_evenly(self.newest.len());
+        }
+        let rows = 0..self.newest.len() as u32;
+        self.lend_some(shape, weights, time, rows, false);
+    }
+
+    fn has_nothing_lent(&self) -> bool {
+        self.lent.iter().all(|lent| lent.rows.is_empty())
+    }
+
+    /// `soon` says whether those that stay as they are should be fetched, because they will be read at once.
+    fn lend_some(
+        &mut self,
+        shape: &Shape,
+        weights: &mut [f32],
+        time: u64,
+        rows: impl Iterator<Item = u32> + Clone + Send + Sync,
+        soon: bool,
+    ) {
+        self.lent.resize(self.borders.regions().max(self.lent.len()), Lent::default());
         let (live, time_now) = (self.known.series.live(), time as u32);
         self.each_region(shape, weights, &|known, region| {
             let rows = region.rows(rows.clone());
@@ -158,8 +183,9 @@ impl Resting {
             let Lent { rows: lent, saved } = &mut memory[0];
             let begun = lent.len();
             for (row, number) in rows {
-                // Rows that stay are about to be read as well.
-                fetch(std::iter::once(&weights[Place::at(shape, row).weights_from(first)]));
+                if soon {
+                    fetch(std::iter::once(&weights[Place::at(shape, row).weights_from(first)]));
+                }
                 // A row that never moved, is lent already, or is at its resting place stays as it is.
                 let newest = &mut newest[number];
                 let age = time_now.wrapping_sub(*newest & !LENT);
