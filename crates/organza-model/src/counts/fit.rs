@@ -9,6 +9,9 @@ const FIRST_PRODUCTS: usize = 6;
 /// By what a step is shortened that would overshoot, at least and at most.
 const SHORTEN: f64 = 1.5;
 const MOST_SHORTEN: f64 = 10.0;
+/// A step that still seems to overshoot after so many times is as short as rounding can tell: it is taken, and the
+/// next ones are tried as long as before.
+const MOST_TIMES: usize = 30;
 /// A solution has settled when a pass moves it by less than this share of its size.
 const SETTLED: f64 = 2e-3;
 /// It has also settled when this many passes in a row each gained less than this share of what all have
@@ -50,6 +53,7 @@ pub(super) fn solve(cells: &Cells, penalty: f64, rank: usize, most_passes: usize
     for pass in 1..=most_passes {
         let loss = cells.descent(&at_point, &mut descent);
         let mut repeats = if pass == 1 { FIRST_PRODUCTS } else { 1 };
+        let (stiffness_before, mut times) = (stiffness, 0);
         let (next, found, objective) = loop {
             let mut point = [(1.0 + momentum, &mut current), (-momentum, &mut former)];
             let next = spectrum.step(&descent, &mut point, stiffness, repeats, penalty, rank);
@@ -60,13 +64,19 @@ pub(super) fn solve(cells: &Cells, penalty: f64, rank: usize, most_passes: usize
             let bend = bend + moved.bent / 2.0;
             // Sums over many cells are rounded: what is below their noise is no overshoot.
             let bound = stiffness / 2.0 * moved.plain;
-            if bend <= bound + 1e-9 * loss.abs() || !bend.is_finite() {
+            let short = times == MOST_TIMES;
+            if short {
+                stiffness = stiffness_before;
+            }
+            if bend <= bound + 1e-9 * loss.abs() || !bend.is_finite() || short {
                 let size: f64 = next.matrix.values.iter().map(|value| value.abs()).sum();
                 let background = cells.background_at(&next.matrix) + found.own.bent / 2.0;
                 break (next, found, value + background + penalty * size);
             }
             // The bend along this very step says how stiff the loss is at least.
-            stiffness *= (bend / bound).clamp(SHORTEN, MOST_SHORTEN);
+            let longer = bend / bound;
+            stiffness *= if longer > 0.0 { longer.clamp(SHORTEN, MOST_SHORTEN) } else { SHORTEN };
+            times += 1;
             repeats = 1;
         };
         let distance = found.square([1.0, -1.0, 0.0]).plain.max(0.0).sqrt();
