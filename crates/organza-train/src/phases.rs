@@ -347,6 +347,38 @@ mod tests {
         }
     }
 
+    /// What decides never costs less than the same release by tight composition. The twin, which takes the
+    /// concentrated rho of Gaussian noise for an epsilon, would.
+    #[test]
+    fn what_decides_costs_no_less() {
+        let (delta, share) = (1e-6, 1e-7);
+        let account = Accountant::new(Neighbouring::AddRemove);
+        let epsilon =
+            |event: Event| Account::epsilon(&account, &[event], delta).expect("supported");
+        for noise in [0.5, 2.0, 10.0] {
+            for rule in [
+                VocabularyRule::Laplace { epsilon: 1.0 / noise, delta: share },
+                VocabularyRule::Gaussian { multiplier: noise, delta: share },
+                VocabularyRule::WeightedGaussian { multiplier: noise, delta: share },
+            ] {
+                let plan = PrivateVocabularyPlan::new(PrivateVocabularySettings {
+                    unit: Unit::Line,
+                    window: 4,
+                    neighbouring: Neighbouring::AddRemove,
+                    size: None,
+                    words_per_unit: 8,
+                    rule,
+                });
+                let plan = plan.expect("good settings");
+                let tight = epsilon(plan.event());
+                assert!(epsilon(plan.deciding().event()) >= tight, "{rule:?}");
+                let twin = Event::Deciding { epsilon: 0.5 / (noise * noise) };
+                let is_gaussian = !matches!(rule, VocabularyRule::Laplace { .. });
+                assert!(!is_gaussian || epsilon(twin) < tight, "{rule:?}");
+            }
+        }
+    }
+
     /// Where lines are held out by what they are, a replaced line may leave the training data.
     #[test]
     fn the_number_of_units_is_released_where_neighbours_differ_in_it() {

@@ -59,10 +59,11 @@ fn bring_up_to_date<T: Task + ?Sized>(
     let parts = threads_for(units);
     let size = units.len().div_ceil(parts);
     weights.ask(parts, |part, rows| {
-        let units = units.iter().skip(part * size).take(size);
-        units
-            .copied()
-            .all(|unit| task.reads(unit, &mut draws.shard(unit), &mut |row| rows.push(row)))
+        let mut random = draws.shard(0);
+        units.iter().skip(part * size).take(size).all(|unit| {
+            random.turn_to(*unit);
+            task.reads(*unit, &mut random, &mut |row| rows.push(row))
+        })
     });
 }
 

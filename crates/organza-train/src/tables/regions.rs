@@ -119,6 +119,15 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
+    /// All of a table, with memory for each region.
+    fn whole<'a>(
+        by_row: &'a mut [u32],
+        weights: &'a mut [f32],
+        memory: &'a mut [usize],
+    ) -> Region<'a, usize> {
+        Region { first_row: 0, by_row, first: 0, weights, memory }
+    }
+
     #[test]
     fn every_row_is_in_one_region_and_regions_are_about_equal() {
         let shape = Shape::tables(&[(30_000, 3), (10_000, 1)]).unwrap();
@@ -132,13 +141,7 @@ mod tests {
                 borders.place(rows.iter().copied(), by_row.len());
                 assert_eq!(borders.regions(), threads);
                 let mut memory = vec![0; borders.regions()];
-                let whole = Region {
-                    first_row: 0,
-                    by_row: &mut by_row,
-                    first: 0,
-                    weights: &mut weights,
-                    memory: &mut memory,
-                };
+                let whole = whole(&mut by_row, &mut weights, &mut memory);
                 each_region(&borders, &shape, whole, &|region| {
                     assert_eq!(region.memory.len(), 1);
                     for (row, place) in region.rows(rows.iter().copied()) {
@@ -146,12 +149,12 @@ mod tests {
                         let (start, length) = shape.row(row).unwrap();
                         let start = start as usize - region.first;
                         region.weights[start..start + length].fill(row as f32);
-                        region.memory[0] += u32::from(region.by_row[place] == 1);
+                        region.memory[0] += usize::from(region.by_row[place] == 1);
                     }
                 });
-                let distinct: u32 = memory.iter().sum();
+                let distinct: usize = memory.iter().sum();
                 assert_eq!(distinct, 200);
-                assert!(memory.iter().all(|count| threads as u32 * count < 4 * distinct));
+                assert!(memory.iter().all(|count| threads * count < 4 * distinct));
             });
             for row in 0..200 {
                 assert_eq!(by_row[row * row], 100);
@@ -179,13 +182,7 @@ mod tests {
                 }
                 let (mut by_row, mut weights) = (vec![0; 300], vec![0.0; 600]);
                 let mut memory = vec![0; borders.regions()];
-                let whole = Region {
-                    first_row: 0,
-                    by_row: &mut by_row,
-                    first: 0,
-                    weights: &mut weights,
-                    memory: &mut memory,
-                };
+                let whole = whole(&mut by_row, &mut weights, &mut memory);
                 each_region(&borders, &shape, whole, &|region| {
                     region.memory[0] = region.rows(rows.clone()).count();
                 });
