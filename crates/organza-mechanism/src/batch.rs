@@ -4,7 +4,7 @@ use crate::clip::clip;
 use crate::gradient::UnitGradient;
 use crate::memory::{Lease, Memory, Pool};
 use crate::noised::Noised;
-use crate::owed::{OwedNoise, TouchedRows};
+use crate::owed::{Deferral, DeferredGrid, OwedNoise, TouchedRows};
 use crate::plan::Plan;
 use crate::random::{Purpose, RandomSource};
 use crate::sample::poisson_subset;
@@ -36,9 +36,9 @@ pub struct PoissonSampler {
 /// What all steps of a sampler share.
 pub(crate) struct Run {
     pub(crate) plan: Plan,
-    purpose: String,
+    pub(crate) purpose: String,
     pub(crate) source: RandomSource,
-    charge_key: organza_ledger::KeyFingerprint,
+    pub(crate) charge_key: organza_ledger::KeyFingerprint,
     pub(crate) pool: Pool,
 }
 
@@ -73,10 +73,10 @@ impl PoissonSampler {
             && charge.neighbouring == Some(plan.settings().neighbouring)
     }
 
-    /// The right to leave the noise of untouched rows for later; `None` unless the plan puts Gaussian noise
-    /// on everything, without a second clip.
-    pub fn owed_noise(&self) -> Option<OwedNoise> {
-        OwedNoise::of(&self.run)
+    /// Leave to defer the noise of untouched rows on this grid; `None` unless the plan puts Gaussian noise
+    /// on everything, without a second clip, and has a grid at least as fine.
+    pub fn defer(&self, grid: &DeferredGrid) -> Option<Deferral> {
+        Deferral::of(&self.run, grid)
     }
 
     /// The batch of `step`.
@@ -259,9 +259,10 @@ impl Selected {
     }
 
     /// The noise on touched rows alone, where that on all others is left for later; `None` if `owed` is the
-    /// right of another sampler.
+    /// right of another sampler, or for fewer steps.
     pub fn noise_touched(self, owed: &OwedNoise) -> Option<TouchedRows> {
-        owed.is_of(&self.memory.run).then(|| TouchedRows::release(self.memory, self.step))
+        let covered = owed.covers(&self.memory.run, self.step);
+        covered.then(|| TouchedRows::release(self.memory, owed, self.step))
     }
 }
 

@@ -28,11 +28,11 @@ pub struct Noised {
 #[derive(Clone, Copy)]
 enum Body {
     Sparse,
-    /// The second clip, and whether all integers are exact as doubles.
+    /// The second clip, and the largest size of a sum after it.
     Dense {
         coordinates: u64,
         projection: Projection,
-        exact: bool,
+        largest: f64,
     },
 }
 
@@ -59,14 +59,14 @@ impl Noised {
             Selection::All => {
                 release.list_touched(sum, workspace.rows());
                 let projection = noise.projection(|| squares(sum.all_values()));
-                let exact = noise.is_exact_in_doubles(sum.largest());
-                Body::Dense { coordinates: sum.shape().coordinates(), projection, exact }
+                let largest = noise.largest_projected(sum.largest());
+                Body::Dense { coordinates: sum.shape().coordinates(), projection, largest }
             }
             Selection::Some { by, indices: selected } => {
                 release.gather(sum, by, &selected);
                 let projection = noise.projection(|| squares(release.sums.iter().copied()));
                 release.sums.iter_mut().for_each(|value| *value = projection.apply(*value));
-                noise.add(&mut release.sums, &mut random.shard(0));
+                noise.add(&mut release.sums, noise.largest_projected(sum.largest()), &random);
                 release.finish(noise.released_step());
                 *indices = selected;
                 Body::Sparse
@@ -97,13 +97,12 @@ impl Noised {
         }
         match self.body {
             Body::Sparse => self.memory.release.visit(visit),
-            Body::Dense { coordinates, projection, exact } => {
+            Body::Dense { coordinates, projection, largest } => {
                 let first = block * BLOCK;
                 let end = coordinates.min(first + BLOCK);
                 let rows = DenseRows::from(&self.memory, projection, first);
                 let noise = self.memory.run.plan.noise();
-                let random = self.random.shard(block);
-                let mut dense = DenseNoise::new(noise, exact, rows, random);
+                let mut dense = DenseNoise::new(noise, largest, rows, &self.random, block);
                 let mut values = [0.0; VISITED];
                 for start in (first..end).step_by(VISITED) {
                     let values = &mut values[..VISITED.min((end - start) as usize)];
