@@ -270,7 +270,7 @@ impl WithSimd for AddRounded<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Purpose, RandomSource};
+    use crate::random::{RandomSource, Secret};
 
     /// Values with noise, for zeros and for ones, far out where doubles are coarse.
     fn far_out(multiplier: f64, second_clip: Option<f64>) -> (Noise, [Vec<i64>; 2]) {
@@ -279,7 +279,7 @@ mod tests {
         let noise = Noise::new(grid, Neighbouring::AddRemove, settings, 1).expect("good settings");
         let values = [0, 1].map(|value| {
             let mut values = vec![value; 100_000];
-            let mut random = RandomSource::from_seed(5).substream(Purpose::Noise, 0, value as u64);
+            let mut random = RandomSource::from_seed(5).secret(Secret::Noise, 0).shard(value as u64);
             noise.add(&mut values, &mut random);
             values.retain(|value| value.unsigned_abs() as f64 > 2.0 * noise.deviation);
             values

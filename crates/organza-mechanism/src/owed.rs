@@ -3,7 +3,7 @@
 use crate::batch::Run;
 use crate::dense::noised_piece;
 use crate::memory::{Lease, Memory};
-use crate::random::{Purpose, StepRandom, Word};
+use crate::random::{Secret, StepRandom, Word};
 use crate::row_words::each_row_words;
 use crate::sample::{CHUNK, Scratch, normals_of};
 use pulp::{Arch, Simd, WithSimd};
@@ -60,7 +60,7 @@ impl OwedNoise {
 
     /// The noise of rows that are read after `steps` steps were made.
     pub fn settling(&self, steps: u64) -> Settling {
-        let random = self.run.source.step(Purpose::OwedNoise, steps);
+        let random = self.run.source.secret(Secret::OwedNoise, steps);
         Settling { random, deviation: self.run.plan.noise_deviation() }
     }
 }
@@ -160,7 +160,7 @@ pub struct TouchedRows {
 impl TouchedRows {
     pub(crate) fn release(mut memory: Lease, step: u64) -> Self {
         let Run { plan, source, .. } = &*memory.run.clone();
-        let random = source.step(Purpose::TouchedNoise, step);
+        let random = source.secret(Secret::TouchedNoise, step);
         let Memory { sum, workspace, release, .. } = &mut *memory;
         release.list_touched(sum, workspace.rows());
         let exact = plan.noise().is_exact_in_doubles(sum.largest());
@@ -225,6 +225,7 @@ mod tests {
         NoiseSettings, Plan, PlanSettings, PoissonSampler, RandomSource, SelectionSettings, Shape,
     };
     use organza_ledger::Neighbouring;
+    use organza_ledger::testing::paid;
 
     fn sampler(selection: SelectionSettings, noise: NoiseSettings) -> PoissonSampler {
         let plan = Plan::new(PlanSettings {
@@ -293,7 +294,8 @@ mod tests {
     }
 
     fn touched(sampler: &PoissonSampler, step: u64) -> Kept {
-        let selected = sampler.batch(step).sum(|unit, gradient| {
+        let batch = sampler.batch(step, &paid(sampler.charge(0..9))).expect("paid");
+        let selected = batch.sum(|unit, gradient| {
             for row in [900 + unit as u32, 7, 1_019] {
                 gradient.row(row).expect("inside")[0] += 0.25;
             }
@@ -329,7 +331,9 @@ mod tests {
     #[test]
     fn rows_of_another_sampler_are_refused() {
         let owed = dense(1.0).owed_noise().expect("dense noise");
-        let selected = dense(1.0).batch(0).sum(|_, _| ()).select();
+        let other = dense(1.0);
+        let batch = other.batch(0, &paid(other.charge(0..1))).expect("paid");
+        let selected = batch.sum(|_, _| ()).select();
         assert!(selected.noise_touched(&owed).is_none());
     }
 
