@@ -279,7 +279,8 @@ mod tests {
         let noise = Noise::new(grid, Neighbouring::AddRemove, settings, 1).expect("good settings");
         let values = [0, 1].map(|value| {
             let mut values = vec![value; 100_000];
-            let mut random = RandomSource::from_seed(5).secret(Secret::Noise, 0).shard(value as u64);
+            let mut random =
+                RandomSource::from_seed(5).secret(Secret::Noise, 0).shard(value as u64);
             noise.add(&mut values, &mut random);
             values.retain(|value| value.unsigned_abs() as f64 > 2.0 * noise.deviation);
             values

@@ -51,8 +51,9 @@ mod tests {
     fn of_many_threads_one_has_the_turn() {
         let turn = Turn::default();
         let taken = std::thread::scope(|scope| {
-            let threads: Vec<_> =
-                (0..8).map(|_| scope.spawn(|| (0..1_000).filter(|step| turn.take(*step)).count())).collect();
+            let threads: Vec<_> = (0..8)
+                .map(|_| scope.spawn(|| (0..1_000).filter(|step| turn.take(*step)).count()))
+                .collect();
             threads.into_iter().map(|thread| thread.join().expect("no panic")).sum::<usize>()
         });
         assert!((1..=1_000).contains(&taken), "{taken}");
