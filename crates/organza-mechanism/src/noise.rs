@@ -269,7 +269,7 @@ fn too_large(setting: &'static str, value: f64) -> PlanError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Purpose, RandomSource};
+    use crate::random::{RandomSource, Secret};
 
     /// Values with noise, for zeros and for ones, far out where doubles are coarse.
     fn far_out(multiplier: f64, second_clip: Option<f64>) -> (Noise, [Vec<i64>; 2]) {
@@ -278,7 +278,7 @@ mod tests {
         let noise = Noise::new(grid, Neighbouring::AddRemove, settings, 1).expect("good settings");
         let values = [0, 1].map(|value| {
             let mut values = vec![value; 100_000];
-            let random = RandomSource::from_seed(5).step(Purpose::Noise, value as u64);
+            let random = RandomSource::from_seed(5).secret(Secret::Noise, value as u64);
             noise.add(&mut values, 1.0, &random);
             values.retain(|value| value.unsigned_abs() as f64 > 2.0 * noise.deviation);
             values

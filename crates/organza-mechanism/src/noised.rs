@@ -4,7 +4,7 @@ use crate::batch::Run;
 use crate::dense::{DenseNoise, DenseRows};
 use crate::memory::{Lease, Memory};
 use crate::noise::{Projection, squares};
-use crate::random::{Purpose, StepRandom};
+use crate::random::{Secret, StepRandom};
 use crate::select::Selection;
 
 /// How many coordinates of a dense release share one substream.
@@ -53,7 +53,7 @@ impl Noised {
     pub(crate) fn release(mut memory: Lease, selection: Selection, step: u64) -> Self {
         let Run { plan, source, .. } = &*memory.run.clone();
         let noise = plan.noise();
-        let random = source.step(Purpose::Noise, step);
+        let random = source.secret(Secret::Noise, step);
         let Memory { sum, workspace, release, indices, .. } = &mut *memory;
         let body = match selection {
             Selection::All => {
@@ -125,6 +125,7 @@ impl Noised {
 mod tests {
     use crate::{NoiseSettings, Plan, PlanSettings, RandomSource, SelectionSettings, Shape};
     use organza_ledger::Neighbouring;
+    use organza_ledger::testing::paid;
 
     #[test]
     fn a_release_does_not_print_what_it_hides() {
@@ -138,7 +139,8 @@ mod tests {
             noise: NoiseSettings::Gaussian { multiplier: 1.0, second_clip: None },
         });
         let sampler = plan.expect("a good plan").sampler("x", 1, &RandomSource::from_seed(1));
-        let sum = sampler.batch(0).sum(|_, gradient| {
+        let batch = sampler.batch(0, &paid(sampler.charge(0..1))).expect("paid");
+        let sum = batch.sum(|_, gradient| {
             gradient.row(2).expect("inside")[0] = 0.5;
         });
         assert_eq!(format!("{:?}", sum.select().noise()), "Noised(dense)");

@@ -1,15 +1,17 @@
 //! Noise that is drawn when a row is next read: dense noise at the cost of the touched rows.
 
 mod grid;
+#[cfg(test)]
+mod tests;
 mod touched;
 
 pub use grid::DeferredGrid;
 pub use touched::{Indebted, Touched, TouchedRows};
 
 use crate::batch::Run;
+use crate::due::NotPaid;
 use crate::noise::further;
-use crate::random::{Purpose, StepRandom, Word};
-use crate::release::NotPaid;
+use crate::random::{Secret, StepRandom, Word};
 use crate::row_words::each_row_words;
 use crate::sample::{CHUNK, RoundedNormals, Scratch};
 use organza_ledger::{Charge, Charged};
@@ -37,9 +39,8 @@ impl Deferral {
     /// What it costs that the noise of several steps is drawn at once.
     pub fn charge(&self) -> Charge {
         let OwedNoise { run, grid, .. } = &self.0;
-        Charge::once(format!("deferred noise of {}", run.purpose), grid.event())
-            .with_key(run.charge_key)
-            .for_neighbours(run.plan.settings().neighbouring)
+        let purpose = format!("deferred noise of {}", run.purpose());
+        Charge { purpose, event: grid.event(), ..run.charge(0..1) }
     }
 
     /// One whole number of the table, in the averaged gradient.
@@ -55,7 +56,7 @@ impl Deferral {
         if *charged.charge() == self.charge() {
             return Ok(self.0);
         }
-        Err(NotPaid { purpose: self.charge().purpose })
+        Err(NotPaid::NotCovered { purpose: self.charge().purpose, step: 0 })
     }
 }
 
@@ -126,7 +127,7 @@ impl OwedNoise {
 
     /// The noise of rows that are read after `steps` steps were made.
     pub fn settling(&self, steps: u64) -> Settling {
-        Settling { random: self.run.source.step(Purpose::OwedNoise, steps), owed: self.clone() }
+        Settling { random: self.run.source.secret(Secret::OwedNoise, steps), owed: self.clone() }
     }
 
     /// Draws the noise of `steps` steps on `sums`: a piece of a row, with where in the row it starts.

@@ -2,7 +2,7 @@
 
 use super::OwedNoise;
 use crate::memory::{Lease, Memory};
-use crate::random::{Purpose, StepRandom};
+use crate::random::{Secret, StepRandom};
 use crate::row_words::each_row_words;
 use crate::sample::{CHUNK, Scratch};
 use std::ops::Range;
@@ -31,7 +31,7 @@ pub struct TouchedRows {
 
 impl TouchedRows {
     pub(crate) fn release(mut memory: Lease, owed: &OwedNoise, step: u64) -> Self {
-        let random = memory.run.source.step(Purpose::TouchedNoise, step);
+        let random = memory.run.source.secret(Secret::TouchedNoise, step);
         let Memory { sum, workspace, release, .. } = &mut *memory;
         release.list_touched(sum, workspace.rows());
         let largest = sum.largest();

@@ -285,11 +285,11 @@ impl<B: Beside, W: Whole> WithSimd for Fast<'_, B, W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Purpose, RandomSource, Words};
+    use crate::random::{RandomSource, Secret, Words};
     use crate::sample::CHUNK;
 
     fn further(pair: usize) -> PrivateRandom {
-        RandomSource::from_seed(3).substream(Purpose::Noise, 1, pair as u64)
+        RandomSource::from_seed(3).secret(Secret::Noise, 1).shard(pair as u64)
     }
 
     /// Every value in double precision is near the true one: the proof says 2^-40 of the deviation at the most, the
