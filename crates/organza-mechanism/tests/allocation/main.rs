@@ -117,11 +117,14 @@ fn a_step_that_leaves_noise_for_later_asks_for_no_memory() {
         }
     }
     let (sampler, paid) = sampler(SelectionSettings::Everything, None);
-    let owed = sampler.owed_noise().unwrap();
-    let mut row = [0.0; DIMENSIONS as usize];
-    let debts = [Debt { row: 3, squared_rates: 0.1, place: 0..DIMENSIONS as usize }];
+    let grid = DeferredGrid::new(ROWS * DIMENSIONS, 1 << 20, 1.0, 1e-6).unwrap();
+    let deferral = sampler.defer(&grid).unwrap();
+    let charge = deferral.charge();
+    let owed = deferral.paid(organza_ledger::testing::paid(charge)).unwrap();
+    let mut row = [0; DIMENSIONS as usize];
+    let debts = [Debt { row: 3, steps: 7, place: 0..DIMENSIONS as usize }];
     let asked = steps(|step| {
-        owed.settling(step).add(&debts, 0, &mut row);
+        owed.settling(step).take_off(&debts, 0, &mut row);
         let sum =
             sampler.batch(step, &paid).unwrap().sum(|unit, target| gradient(step, unit, target));
         sum.select().noise_touched(&owed).unwrap().pay_into(&mut Nothing);
