@@ -12,6 +12,9 @@ use crate::settings::{Method, SelectionRule, Settings};
 use crate::step::{plain_step, private_step};
 use crate::tables::Tables;
 use crate::task::{Losses, Rows, Task};
+use organza_ledger::{
+    Account, AccountError, Budget, BudgetError, Charged, Event, Header, Ledger, Neighbouring, Unit,
+};
 use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::sample::{fill_normal_f32, unit};
 use organza_mechanism::{PoissonSampler, Purpose, RandomSource};
@@ -169,7 +172,8 @@ pub(crate) struct Steps {
     task: BenchTask,
     source: RandomSource,
     method: StepMethod,
-    sampler: Option<PoissonSampler>,
+    /// Without privacy there is none.
+    sampler: Option<(PoissonSampler, Charged)>,
     plain: PlainBatch,
     tables: Tables,
 }
@@ -220,6 +224,13 @@ impl Steps {
             task.model.initial_normal(DEVIATION, |values| fill_normal_f32(values, &mut random));
         let tables = tables(&task, &plan, sampler.as_ref(), initial)?;
         let plain = PlainBatch::new(&task.tables()).map_err(RunError::from)?;
+        let sampler = match sampler {
+            Some(sampler) => {
+                let paid = pay(&sampler).map_err(RunError::from)?;
+                Some((sampler, paid))
+            }
+            None => None,
+        };
         Ok(Self { task, source, method: plan.method, sampler, plain, tables })
     }
 
@@ -231,12 +242,34 @@ impl Steps {
             (StepMethod::NotPrivate { rate, expected_batch }, _) => {
                 plain_step(task, source, step, *rate, *expected_batch, plain, tables);
             }
-            (StepMethod::Private(_), Some(sampler)) => {
-                private_step(task, sampler, source, step, tables);
+            (StepMethod::Private(_), Some((sampler, paid))) => {
+                private_step(task, sampler, paid, source, step, tables)
+                    .expect("all steps are paid for, and made in their order");
             }
             (StepMethod::Private(_), None) => {}
         }
     }
+}
+
+/// Prices everything at nothing: the samples are made up, and nobody is in them.
+struct Nobody(Neighbouring);
+
+impl Account for Nobody {
+    fn neighbouring(&self) -> Neighbouring {
+        self.0
+    }
+
+    fn epsilon(&self, _: &[Event], _: f64) -> Result<f64, AccountError> {
+        Ok(0.0)
+    }
+}
+
+/// Charges all steps there can be, in memory.
+fn pay(sampler: &PoissonSampler) -> Result<Charged, BudgetError> {
+    let charge = sampler.charge(0..u64::MAX);
+    let (relation, delta) = (charge.neighbouring.unwrap_or(Neighbouring::AddRemove), 0.0);
+    let mut ledger = Ledger::in_memory(Header::new(relation, Unit::Pair, delta))?;
+    Budget::new(0.0, delta, relation)?.charge(&mut ledger, &Nobody(relation), charge)
 }
 
 /// Samples drawn by Zipf's law.

@@ -54,13 +54,21 @@ impl Known<'_> {
         training.steps.unwrap_or(steps.round().clamp(1.0, 1e12) as u64)
     }
 
+    /// Names settings that make no sense at any noise, so that they are not taken for a budget that is too small.
+    pub(crate) fn first_look(&self) -> Result<(), CalibrationError> {
+        match self.settings.privacy.noise_multiplier {
+            Some(multiplier) => self.with_noise(multiplier, self.settings.selection.epsilon)?,
+            None => self.at_scale(1.0)?,
+        };
+        Ok(())
+    }
+
     /// The plan that spends the budget, or that has the noise which was asked for.
     pub(crate) fn plan(&self) -> Result<Plan, CalibrationError> {
         if let Some(multiplier) = self.settings.privacy.noise_multiplier {
             return self.with_noise(multiplier, self.settings.selection.epsilon);
         }
-        // A first look, so that settings that make no sense are named as such.
-        self.at_scale(1.0)?;
+        self.first_look()?;
         let together = noise(self.settings, &self.before, 1.0, |together| {
             let plan = self.at_scale(together).ok()?;
             Some(plan.step_event().clone().repeat(self.steps()))

@@ -10,7 +10,7 @@ use crate::step::{plain_step, private_step};
 use crate::tables::{Tables, Upkeep};
 use crate::task::{Losses, Task};
 use organza_ledger::{Account, Budget, BudgetError, Charge, Charged, Ledger};
-use organza_mechanism::{Plan, PoissonSampler, RandomSource, Shape, ShapeError};
+use organza_mechanism::{NotPaid, Plan, PoissonSampler, RandomSource, Shape, ShapeError};
 use std::ops::Range;
 use std::time::Instant;
 use thiserror::Error;
@@ -113,9 +113,9 @@ pub enum RunError {
     /// A charge was refused.
     #[error(transparent)]
     Budget(#[from] BudgetError),
-    /// A step was not charged; it was not made.
-    #[error("step {0} is not covered by a charge on the ledger")]
-    NotPaid(u64),
+    /// A step was not charged, or was made before; it was not made.
+    #[error(transparent)]
+    NotPaid(#[from] NotPaid),
     /// The model has a shape that no tables have.
     #[error(transparent)]
     Shape(#[from] ShapeError),
@@ -132,7 +132,9 @@ pub enum RunError {
 /// # Privacy
 /// A block of steps is charged, and its charge synced to the disk, before its first step. A run that
 /// goes on makes the steps since its checkpoint again with the same key: the same batches, the same
-/// noise, the same values, which is no second release.
+/// noise, the same values, which is no second release. That takes a source which was
+/// [resumed](RandomSource::resume), since one source draws a step once; whoever resumes it vouches for the data, the
+/// settings and the checkpoint, as [`Session`](crate::Session) does.
 ///
 /// Validation losses choose the result of a run without privacy alone: see [`Outcome::Done`].
 ///
@@ -278,12 +280,9 @@ fn make_step<T: Task + ?Sized>(
     let tables = &mut state.tables;
     match (&plan.method, paid) {
         (StepMethod::Private(_), Some((sampler, paid))) => {
-            if !sampler.is_paid(paid.charge(), step) {
-                return Err(RunError::NotPaid(step));
-            }
-            private_step(task, sampler, source, step, tables);
+            private_step(task, sampler, paid, source, step, tables)?;
         }
-        (StepMethod::Private(_), None) => return Err(RunError::NotPaid(step)),
+        (StepMethod::Private(_), None) => return Err(RunError::NoPurse),
         (StepMethod::NotPrivate { rate, expected_batch }, _) => {
             plain_step(task, source, step, *rate, *expected_batch, plain, tables);
         }

@@ -122,10 +122,11 @@ fn trained(
         evaluate_every: 6,
         checkpoint_every: 10,
     };
-    let source = RandomSource::from_seed(8);
     let initial: Vec<f32> =
         (0..ROWS as usize * DIMENSIONS).map(|place| (place as f32 * 0.37).sin()).collect();
     for stop in stops.iter().copied().chain([u64::MAX]) {
+        // Whoever goes on begins with the key, and knows nothing of what was drawn.
+        let source = RandomSource::from_seed(8);
         let purse = Purse { ledger: &mut ledger, budget: &budget, account: &Free };
         let purse = Some(purse);
         let mut observer = Until(stop, 0);

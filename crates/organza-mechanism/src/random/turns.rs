@@ -1,13 +1,13 @@
 //! Which steps of a name were handed out.
 
 use organza_ledger::KeyFingerprint;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The turn of each key that comes of one source; its clones and all that are named from it share it.
 #[derive(Clone, Default)]
-pub(super) struct Turns(Arc<Mutex<HashMap<KeyFingerprint, Turn>>>);
+pub(super) struct Turns(Arc<Mutex<BTreeMap<KeyFingerprint, Turn>>>);
 
 impl Turns {
     /// The turn of the key that `name` names: the same for the same key.

@@ -9,6 +9,7 @@
 use crate::OptimizerSettings;
 use crate::tables::{Tables, Upkeep};
 use organza_ledger::Neighbouring;
+use organza_ledger::testing::paid;
 use organza_mechanism::{
     Debt, Indebted, NoiseSettings, OwedNoise, Plan, PlanSettings, PoissonSampler, RandomSource,
     SelectionSettings, Shape, Touched,
@@ -53,6 +54,7 @@ struct Readings {
 /// Reads rows in the turn, and everything in the middle if that is scheduled.
 fn run(upkeep: impl Fn(&PoissonSampler) -> Upkeep, seed: u64) -> Readings {
     let sampler = sampler(seed);
+    let paid = paid(sampler.charge(0..STEPS));
     let optimizer = OptimizerSettings::Sgd { learning_rate: RATE };
     let initial = vec![0.0; PERIODS.len() * DIMENSIONS];
     let mut tables = Tables::new(shape(), optimizer, upkeep(&sampler), initial).unwrap();
@@ -66,7 +68,7 @@ fn run(upkeep: impl Fn(&PoissonSampler) -> Upkeep, seed: u64) -> Readings {
         for row in (0..PERIODS.len()).filter(|row| has_turn(*row, step)) {
             reading.row(row as u32);
         }
-        let selected = sampler.batch(step).sum(|_, gradient| {
+        let selected = sampler.batch(step, &paid).unwrap().sum(|_, gradient| {
             for row in (0..PERIODS.len()).filter(|row| has_turn(*row, step)) {
                 let weights = &reading[row * DIMENSIONS..(row + 1) * DIMENSIONS];
                 let gradient = gradient.row(row as u32).unwrap();
@@ -218,6 +220,7 @@ impl Indebted for Broken {
 
 fn run_with(fault: Fault) -> Readings {
     let sampler = sampler(5);
+    let paid = paid(sampler.charge(0..STEPS));
     let owed = sampler.owed_noise().unwrap();
     let weights = vec![0.0; PERIODS.len() * DIMENSIONS];
     let mut table = Broken { fault, owed, steps: 0, settled: vec![0; PERIODS.len()], weights };
@@ -231,7 +234,7 @@ fn run_with(fault: Fault) -> Readings {
         if fault != Fault::ReadUnsettled {
             turns.iter().for_each(|row| table.settle(*row));
         }
-        let selected = sampler.batch(step).sum(|_, gradient| {
+        let selected = sampler.batch(step, &paid).unwrap().sum(|_, gradient| {
             for row in &turns {
                 let weights = &table.weights[row * DIMENSIONS..(row + 1) * DIMENSIONS];
                 let gradient = gradient.row(*row as u32).unwrap();
