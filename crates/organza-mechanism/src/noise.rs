@@ -233,7 +233,8 @@ impl Noise {
         if let NoiseSettings::Laplace { .. } = self.settings {
             let (half, mask) = ((1_i64 << bits) >> 1, -1_i64 << bits);
             for value in values {
-                let noise = large_integer((laplace(&mut stream) * self.deviation).round_ties_even());
+                let noise =
+                    large_integer((laplace(&mut stream) * self.deviation).round_ties_even());
                 *value = value.wrapping_add(noise).wrapping_add(half) & mask;
             }
             return;

@@ -13,7 +13,8 @@ use crate::step::{plain_step, private_step};
 use crate::tables::Tables;
 use crate::task::{Losses, Rows, Task};
 use organza_ledger::{
-    Account, AccountError, Budget, BudgetError, Charged, Event, Header, Ledger, Neighbouring, Unit,
+    Account, AccountError, Budget, BudgetError, Charge, Charged, Event, Header, Ledger,
+    Neighbouring, Unit,
 };
 use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::sample::{fill_normal_f32, unit};
@@ -195,6 +196,8 @@ impl Steps {
             return Err(BenchError::Words { words, rows: bench.vocabulary });
         }
         let task = BenchTask::new(bench.vocabulary, words, bench.dimensions, &source)?;
+        let steps = bench.warmup.saturating_add(bench.steps);
+        settings.training.steps = Some(steps);
         let known = Known {
             settings: &settings,
             tables: task.tables(),
@@ -213,8 +216,9 @@ impl Steps {
         };
         let plan = RunPlan {
             method,
-            steps: bench.warmup.saturating_add(bench.steps),
+            steps,
             optimizer: bench.optimizer,
+            deferred: known.deferred()?,
             average: false,
             evaluate_every: u64::MAX,
             checkpoint_every: u64::MAX,
@@ -222,11 +226,11 @@ impl Steps {
         let mut random = source.substream(Purpose::Initialisation, 0, 0);
         let initial =
             task.model.initial_normal(DEVIATION, |values| fill_normal_f32(values, &mut random));
-        let tables = tables(&task, &plan, sampler.as_ref(), initial)?;
+        let tables = tables(&task, &plan, sampler.as_ref(), initial, |charge| Ok(pay(charge)?))?;
         let plain = PlainBatch::new(&task.tables()).map_err(RunError::from)?;
         let sampler = match sampler {
             Some(sampler) => {
-                let paid = pay(&sampler).map_err(RunError::from)?;
+                let paid = pay(sampler.charge(0..u64::MAX)).map_err(RunError::from)?;
                 Some((sampler, paid))
             }
             None => None,
@@ -264,9 +268,8 @@ impl Account for Nobody {
     }
 }
 
-/// Charges all steps there can be, in memory.
-fn pay(sampler: &PoissonSampler) -> Result<Charged, BudgetError> {
-    let charge = sampler.charge(0..u64::MAX);
+/// Puts a charge on a ledger in memory.
+fn pay(charge: Charge) -> Result<Charged, BudgetError> {
     let (relation, delta) = (charge.neighbouring.unwrap_or(Neighbouring::AddRemove), 0.0);
     let mut ledger = Ledger::in_memory(Header::new(relation, Unit::Pair, delta))?;
     Budget::new(0.0, delta, relation)?.charge(&mut ledger, &Nobody(relation), charge)

@@ -108,12 +108,14 @@ impl Draft {
         } else {
             StepMethod::Private(known.plan()?)
         };
+        let deferred = known.deferred()?;
         let training = &settings.training;
         let every = |times: u64| steps.div_ceil(times.max(1)).max(1);
         let run = RunPlan {
             method,
             steps,
             optimizer: training.optimizer,
+            deferred,
             average: training.average,
             evaluate_every: every(training.evaluations),
             checkpoint_every: every(training.checkpoints),

@@ -7,10 +7,12 @@ use crate::metrics::{Metrics, Point};
 use crate::optimizer::OptimizerSettings;
 use crate::plain::PlainBatch;
 use crate::step::{plain_step, private_step};
-use crate::tables::{Tables, Upkeep};
+use crate::tables::{Tables, Upkeep, deferred};
 use crate::task::{Losses, Task};
 use organza_ledger::{Account, Budget, BudgetError, Charge, Charged, Ledger};
-use organza_mechanism::{NotPaid, Plan, PoissonSampler, RandomSource, Shape, ShapeError};
+use organza_mechanism::{
+    DeferredGrid, NotPaid, Plan, PoissonSampler, RandomSource, Shape, ShapeError,
+};
 use std::ops::Range;
 use std::time::Instant;
 use thiserror::Error;
@@ -28,6 +30,9 @@ pub struct RunPlan {
     pub steps: u64,
     /// How parameters move.
     pub optimizer: OptimizerSettings,
+    /// The grid on which the noise of rows that no unit touched is left for later, where that pays and the account
+    /// allows for it.
+    pub deferred: Option<DeferredGrid>,
     /// Whether the result is the average over the second half of the run.
     pub average: bool,
     /// Losses are computed after each of so many steps (and at both ends).
@@ -153,7 +158,9 @@ pub fn run<T: Task + ?Sized>(
         StepMethod::Private(private) => Some(private.sampler(TRAINING, task.units(), source)),
         StepMethod::NotPrivate { .. } => None,
     };
-    let tables = tables(task, plan, sampler.as_ref(), initial)?;
+    let tables = tables(task, plan, sampler.as_ref(), initial, |charge| {
+        Ok(purse.as_mut().ok_or(RunError::NoPurse)?.charge(charge)?)
+    })?;
     let mut state = match folder.open_file(&folder.private(CHECKPOINT))? {
         Some((mut file, length)) => Checkpoint::read(&mut file, length, tables)?,
         None => Checkpoint {
@@ -210,17 +217,29 @@ pub fn run<T: Task + ?Sized>(
     Ok(Outcome::Done { parameters, seconds })
 }
 
-/// Fresh tables, kept in the way that the plan makes cheapest.
+/// Fresh tables, kept in the way that the plan makes cheapest; `pay` charges for noise that is left for later.
 pub(crate) fn tables<T: Task + ?Sized>(
     task: &T,
     plan: &RunPlan,
     sampler: Option<&PoissonSampler>,
     initial: Vec<f32>,
+    pay: impl FnOnce(Charge) -> Result<Charged, RunError>,
 ) -> Result<Tables, RunError> {
     let shape = Shape::tables(&task.tables())?;
     let upkeep = match (&plan.method, sampler) {
         (StepMethod::Private(private), Some(sampler)) => {
-            Upkeep::of_private(private, sampler, plan.optimizer, plan.average, plan.steps)
+            let deferral = plan
+                .deferred
+                .as_ref()
+                .and_then(|grid| deferred(sampler, grid, plan.optimizer, &initial));
+            let owed = match deferral {
+                Some(deferral) => {
+                    let charged = pay(deferral.charge())?;
+                    Some(deferral.paid(charged)?)
+                }
+                None => None,
+            };
+            Upkeep::of_private(private, plan.optimizer, plan.steps, owed)
         }
         (StepMethod::NotPrivate { expected_batch, .. }, _) => {
             Upkeep::of_plain(&shape, *expected_batch, plan.optimizer, plan.steps)

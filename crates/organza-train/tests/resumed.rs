@@ -5,7 +5,7 @@
 use organza_ledger::{Account, AccountError, Budget, Event, Header, Ledger, Neighbouring, Unit};
 use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::{
-    By, NoiseSettings, Plan, PlanSettings, RandomSource, SelectionSettings, Shape,
+    By, DeferredGrid, NoiseSettings, Plan, PlanSettings, RandomSource, SelectionSettings, Shape,
 };
 use organza_train::metrics::Point;
 use organza_train::{
@@ -114,10 +114,13 @@ fn trained(
     let header = Header::new(Neighbouring::AddRemove, Unit::Pair, 1e-6);
     let mut ledger = Ledger::create(&folder.file("ledger.jsonl"), header).unwrap();
     let budget = Budget::new(1.0, 1e-6, Neighbouring::AddRemove).unwrap();
+    let coordinates = u64::from(ROWS) * DIMENSIONS as u64;
+    let grid = DeferredGrid::new(coordinates, STEPS, 1.0, 1e-6).unwrap();
     let plan = RunPlan {
         method: method.clone(),
         steps: STEPS,
         optimizer,
+        deferred: (!average).then_some(grid),
         average,
         evaluate_every: 6,
         checkpoint_every: 10,
@@ -132,6 +135,12 @@ fn trained(
         let mut observer = Until(stop, 0);
         match run(&Pairs, &plan, &folder, &source, initial.clone(), purse, &mut observer).unwrap() {
             Outcome::Done { parameters, .. } => {
+                let is_dense = matches!(method, StepMethod::Private(plan)
+                    if plan.settings().selection == SelectionSettings::Everything);
+                let waits =
+                    is_dense && !average && matches!(optimizer, OptimizerSettings::Sgd { .. });
+                let charged = ledger.charges().iter().any(|it| it.purpose.contains("deferred"));
+                assert_eq!(charged, waits);
                 return parameters.iter().map(|value| value.to_bits()).collect();
             }
             Outcome::Interrupted { steps } => {
@@ -194,6 +203,7 @@ fn curve_after(stop: u64, left: Option<&str>) -> Vec<u64> {
         method: StepMethod::NotPrivate { rate: 0.01, expected_batch: 4.0 },
         steps: STEPS,
         optimizer: OptimizerSettings::Sgd { learning_rate: 0.5 },
+        deferred: None,
         average: false,
         evaluate_every: 20,
         checkpoint_every: 10,

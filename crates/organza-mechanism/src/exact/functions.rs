@@ -212,7 +212,10 @@ mod tests {
             let (sine, cosine) = squared_sine_and_cosine(&x).unwrap();
             let angle = std::f64::consts::PI * numerator as f64 / denominator;
             let (low, high) = sine.ends();
-            assert!(high - low < 1e-60 && (high - angle.sin().powi(2)).abs() < 1e-15, "{low} {high}");
+            assert!(
+                high - low < 1e-60 && (high - angle.sin().powi(2)).abs() < 1e-15,
+                "{low} {high}"
+            );
             agrees(&cosine, angle.cos().powi(2), 1e-15);
         }
         // sin^2 of 30 degrees, to all places.

@@ -123,7 +123,8 @@ impl Direction {
         let is_negative = turned != (is_sine && place < 0);
         // Of a negative place the size is in the cell below, and bits that follow count from there: they are as
         // uniform as their complements.
-        let within = if place < 0 { (!place).unsigned_abs() >> 2 } else { place.unsigned_abs() >> 2 };
+        let within =
+            if place < 0 { (!place).unsigned_abs() >> 2 } else { place.unsigned_abs() >> 2 };
         Self { within, is_sine, is_negative }
     }
 }

@@ -167,7 +167,8 @@ impl RoundedNormals {
         let limit = 0.5 - ERROR * self.total - ERROR_OF_SUM;
         let scale = libm::ldexp(1.0, -(self.bits as i32));
         for pair in 0..pairs {
-            let [radius, angle] = [pair, pairs + pair].map(|place| u64::from_le_bytes(words[place]));
+            let [radius, angle] =
+                [pair, pairs + pair].map(|place| u64::from_le_bytes(words[place]));
             let square = twice_exponential(radius);
             let radius_now = square.sqrt() * self.total;
             let (sine, cosine) = sine_cosine(angle);
@@ -178,7 +179,8 @@ impl RoundedNormals {
                 let (steps, rest) = parted(sum, self.bits);
                 let value = rest as f64 * scale + radius_now * direction;
                 let (rounded, off) = rounded(value);
-                let clear = off <= limit && SQUARED_RADII[0] <= square && square <= SQUARED_RADII[1];
+                let clear =
+                    off <= limit && SQUARED_RADII[0] <= square && square <= SQUARED_RADII[1];
                 let whole = if clear {
                     rounded as i64
                 } else {
@@ -296,10 +298,9 @@ mod tests {
     /// rounding analysis 2^-42, and here it is less than 2^-45 for words that are nowhere special.
     #[test]
     fn double_precision_errs_less_than_it_may() {
-        for (total, law) in [
-            (1.0, RoundedNormals::on_sums(1.0, 0)),
-            (1_000.5, RoundedNormals::on_sums(1_000.5, 0)),
-        ] {
+        for (total, law) in
+            [(1.0, RoundedNormals::on_sums(1.0, 0)), (1_000.5, RoundedNormals::on_sums(1_000.5, 0))]
+        {
             let law = law.expect("a good deviation");
             let mut random = further(7);
             let mut words = Words::default();
@@ -340,7 +341,8 @@ mod tests {
                 let law = law.expect("a good deviation");
                 for law in [law, law.together(2), law.together(1_000_000)] {
                     let words = random.fill(&mut words, CHUNK).to_vec();
-                    let sums: Vec<i64> = words.iter().map(|word| i64::from(word[3]) << 20).collect();
+                    let sums: Vec<i64> =
+                        words.iter().map(|word| i64::from(word[3]) << 20).collect();
                     for sums in [None, Some(&sums[..])] {
                         let (mut fast, mut careful) = ([0_i32; CHUNK], [1_i32; CHUNK]);
                         law.fill(&words, sums, 1e9, 1.0, &mut fast, further);

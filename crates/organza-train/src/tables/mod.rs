@@ -23,7 +23,7 @@ mod upkeep;
 pub(crate) use adam::AdamSettings;
 pub(crate) use state::{SavedTables, TableState};
 pub use upkeep::Upkeep;
-pub(crate) use upkeep::{defers, deferred};
+pub(crate) use upkeep::{deferred, defers};
 
 use crate::optimizer::OptimizerSettings;
 use adam::Moments;

@@ -225,6 +225,7 @@ pub(crate) fn record(case: &Case) -> Record {
             method,
             steps: STEPS,
             optimizer,
+            deferred: None,
             average: false,
             evaluate_every: 1,
             checkpoint_every: 4,
