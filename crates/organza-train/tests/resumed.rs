@@ -5,12 +5,13 @@
 use organza_ledger::{Account, AccountError, Budget, Event, Header, Ledger, Neighbouring, Unit};
 use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::{
-    By, DeferredGrid, NoiseSettings, Plan, PlanSettings, RandomSource, SelectionSettings, Shape,
+    By, DeferredGrid, NoiseSettings, NotPaid, Plan, PlanSettings, RandomSource, SelectionSettings,
+    Shape,
 };
 use organza_train::metrics::Point;
 use organza_train::{
-    Losses, Observer, OptimizerSettings, Outcome, Purse, Rows, RunFolder, RunPlan, StepMethod,
-    Task, run,
+    Losses, Observer, OptimizerSettings, Outcome, Purse, Rows, RunError, RunFolder, RunPlan,
+    StepMethod, Task, run,
 };
 use std::path::Path;
 
@@ -193,6 +194,40 @@ fn stopped_runs_end_with_the_same_bits() {
             }
         }
     }
+}
+
+/// One source makes a step once: a second run with it would put the same noise on what may be other gradients.
+/// Its key, in a source of its own, is what a run goes on with.
+#[test]
+fn a_source_makes_a_run_once() {
+    let place = tempfile::tempdir().unwrap();
+    let header = Header::new(Neighbouring::AddRemove, Unit::Pair, 1e-6);
+    let mut ledger = Ledger::in_memory(header).unwrap();
+    let budget = Budget::new(1.0, 1e-6, Neighbouring::AddRemove).unwrap();
+    let plan = RunPlan {
+        method: private(SelectionSettings::Everything),
+        steps: 3,
+        optimizer: OptimizerSettings::Sgd { learning_rate: 0.5 },
+        average: false,
+        evaluate_every: 3,
+        checkpoint_every: 3,
+    };
+    let mut trained = |name: &str, source: &RandomSource| {
+        let folder = RunFolder::create(&place.path().join(name)).unwrap();
+        let purse = Some(Purse { ledger: &mut ledger, budget: &budget, account: &Free });
+        let initial = vec![0.5; ROWS as usize * DIMENSIONS];
+        run(&Pairs, &plan, &folder, source, initial, purse, &mut Until(u64::MAX, 0))
+    };
+    let parameters = |outcome| match outcome {
+        Outcome::Done { parameters, .. } => parameters,
+        Outcome::Interrupted { .. } => panic!("nobody stopped it"),
+    };
+    let source = RandomSource::from_seed(8);
+    let first = parameters(trained("first", &source).unwrap());
+    let refused = trained("again", &source);
+    assert!(matches!(refused, Err(RunError::NotPaid(NotPaid::DrawnBefore { step: 0, .. }))));
+    let resumed = RandomSource::resume(source.key().clone(), source.origin());
+    assert_eq!(first, parameters(trained("resumed", &resumed).unwrap()));
 }
 
 /// The steps on the curve of a run whose curve is `left` in the file when it goes on after `stop` steps.

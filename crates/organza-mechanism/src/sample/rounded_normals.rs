@@ -344,14 +344,18 @@ mod tests {
                     let sums: Vec<i64> =
                         words.iter().map(|word| i64::from(word[3]) << 20).collect();
                     for sums in [None, Some(&sums[..])] {
-                        let (mut fast, mut careful) = ([0_i32; CHUNK], [1_i32; CHUNK]);
+                        let (mut fast, mut careful) = ([0_i64; CHUNK], [1_i64; CHUNK]);
                         law.fill(&words, sums, 1e9, 1.0, &mut fast, further);
                         law.fill_carefully(&words, sums, 1.0, &mut careful, further);
                         assert_eq!(fast, careful);
                         let mut floats = [0.0_f32; CHUNK];
                         law.fill(&words, sums, 1e9, 0.25, &mut floats, further);
-                        let same = |(float, whole): (&f32, &i32)| *float == 0.25 * *whole as f32;
+                        let same =
+                            |(float, whole): (&f32, &i64)| *float == (0.25 * *whole as f64) as f32;
                         assert!(floats.iter().zip(&careful).all(same));
+                        let mut wrapped = [0_i32; CHUNK];
+                        law.fill(&words, sums, 1e9, 1.0, &mut wrapped, further);
+                        assert_eq!(wrapped, careful.map(|whole| whole as i32));
                         // Sums that no double holds.
                         law.fill(&words, sums, 1e17, 1.0, &mut fast, further);
                         assert_eq!(fast, careful);
