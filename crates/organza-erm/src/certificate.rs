@@ -51,9 +51,11 @@ impl Certificate {
                 "there are no more rows than a million and twice the released or declared number; that the search ends is \
                  proved for real numbers",
             ],
-            Method::Dpsgd | Method::Sparse => {
-                vec!["noise idealised as real Gaussian, rounded to a grid"]
-            }
+            Method::Dpsgd => vec!["noise of steps exact: real Gaussian, rounded to a grid"],
+            Method::Sparse => vec![
+                "noise of steps exact: real Gaussian, rounded to a grid",
+                "selection idealised: drawn in double precision",
+            ],
             Method::PoissonGroups => vec!["noise idealised as real Laplace, rounded to a grid"],
             Method::Corrected => vec![
                 "noise idealised as real Laplace, rounded to a grid",

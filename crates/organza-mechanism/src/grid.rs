@@ -3,11 +3,9 @@
 //! # Privacy
 //! A sum of floats depends on its order, and float noise on a float leaks the low bits of what it
 //! hides. So every clipped gradient is truncated toward zero to whole grid steps, sums are integer
-//! sums, the noise is rounded to whole grid steps, and the two are added as integers. On integers
-//! x + round(N) = round(x + N) (ties aside, which have probability zero): a post-processing of the
-//! Gaussian mechanism with sensitivity exactly that of the integer sum. What stays idealised is the
-//! law of the double-precision sampler itself, whose steps are finer than those of a release by 2^17 at
-//! the least, in the far tail.
+//! sums, and what leaves is round((x + N) / M), for the integer x, a normal N and a public whole M: a
+//! post-processing of the Gaussian mechanism with sensitivity exactly that of the integer sum, drawn in exactly
+//! this law.
 
 /// How many grid steps the clip norm S1 has: 2^30.
 pub(crate) const STEPS_OF_CLIP: f64 = (1_u64 << 30) as f64;

@@ -105,7 +105,10 @@ pub use histogram::{
     Bound, CountNoise, Histogram, HistogramPlan, HistogramSettings, NoisyHistogram, UnitCounts,
 };
 pub use noised::Noised;
-pub use owed::{Debt, Deferral, DeferredGrid, Indebted, OwedNoise, Settling, Touched, TouchedRows};
+pub use owed::{
+    DEFERRED_NOISE, Debt, Deferral, DeferredGrid, Indebted, OwedNoise, Settling, Touched,
+    TouchedRows,
+};
 pub use plan::{NoiseSettings, NumericSparse, Plan, PlanError, PlanSettings, SelectionSettings};
 pub use random::{Purpose, RandomSource};
 pub use release::Release;

@@ -3,6 +3,7 @@
 use crate::phases::Releases;
 use crate::settings::{Method, Settings};
 use organza_ledger::{Event, Ledger, Neighbouring, PublicFact, Unit};
+use organza_mechanism::DEFERRED_NOISE;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -52,6 +53,14 @@ impl Certificate {
             }
             _ => conditions.extend(noises(settings)),
         }
+        let charges = ledger.map(Ledger::charges).unwrap_or_default();
+        if charges.iter().any(|charge| charge.purpose.starts_with(DEFERRED_NOISE)) {
+            conditions.push(
+                "noise of rows that no unit touched drawn for several steps at once: a total variation \
+                 from the noise of every step that is proved, and charged as a part of delta"
+                    .into(),
+            );
+        }
         if let Some(seed) = settings.seed {
             conditions.push(format!(
                 "not private: the randomness came from seed {seed}, which whoever knows it can repeat"
@@ -84,8 +93,8 @@ impl Certificate {
     }
 }
 
-/// How the noise of each phase is drawn. Counts have whole noise of exactly the law that is charged; steps
-/// have noise that double precision computes.
+/// How the noise of each phase is drawn: in exactly the law that is charged, but for selection, which double
+/// precision computes.
 fn noises(settings: &Settings) -> Vec<String> {
     let releases = Releases::of(settings);
     let counted = [
@@ -102,7 +111,10 @@ fn noises(settings: &Settings) -> Vec<String> {
         noises.push(format!("noise of {} exact: the law that is charged", counted.join(", ")));
     }
     if releases.steps {
-        noises.push("noise of steps idealised as real Gaussian, rounded to a grid".to_owned());
+        noises.push("noise of steps exact: real Gaussian, rounded to a grid".to_owned());
+    }
+    if releases.steps && settings.method == Method::Sparse {
+        noises.push("selection idealised: drawn in double precision".to_owned());
     }
     noises
 }
@@ -121,7 +133,7 @@ mod tests {
 
     #[test]
     fn each_phase_says_how_its_noise_is_drawn() {
-        let steps = "noise of steps idealised as real Gaussian, rounded to a grid";
+        let steps = "noise of steps exact: real Gaussian, rounded to a grid";
         let exact = |what: &str| format!("noise of {what} exact: the law that is charged");
         assert_eq!(
             noises_of(Method::Counts, |_| {}),
@@ -148,5 +160,10 @@ mod tests {
         assert_eq!(noises_of(Method::Dpsgd, plain), [exact(units), steps.to_owned()]);
         let declared = |it: &mut Settings| it.privacy.units = Some(1_000);
         assert_eq!(noises_of(Method::Dpsgd, declared), [exact("vocabulary"), steps.to_owned()]);
+        let selection = "selection idealised: drawn in double precision";
+        assert_eq!(
+            noises_of(Method::Sparse, declared),
+            [exact("vocabulary"), steps.to_owned(), selection.to_owned()]
+        );
     }
 }

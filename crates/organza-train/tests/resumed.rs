@@ -208,6 +208,7 @@ fn a_source_makes_a_run_once() {
         method: private(SelectionSettings::Everything),
         steps: 3,
         optimizer: OptimizerSettings::Sgd { learning_rate: 0.5 },
+        deferred: None,
         average: false,
         evaluate_every: 3,
         checkpoint_every: 3,

@@ -103,7 +103,7 @@ fn a_private_vocabulary_and_all_counts_are_charged_within_one_budget() {
     assert!((1.9..=2.0).contains(&epsilon(&tuned)), "{}", epsilon(&tuned));
     let certificate = json(&tuned.join("certificate.json"));
     assert_eq!(certificate["steps"], 20);
-    assert!(certificate["conditions"].to_string().contains("noise of steps idealised"));
+    assert!(certificate["conditions"].to_string().contains("noise of steps exact"));
 }
 
 #[test]

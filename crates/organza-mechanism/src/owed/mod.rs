@@ -18,6 +18,9 @@ use organza_ledger::{Charge, Charged};
 use std::ops::Range;
 use std::sync::Arc;
 
+/// What charges for noise that is left for later begin with.
+pub const DEFERRED_NOISE: &str = "deferred noise";
+
 /// Leave to defer noise that has not been paid for yet.
 #[derive(Clone)]
 pub struct Deferral(OwedNoise);
@@ -39,7 +42,7 @@ impl Deferral {
     /// What it costs that the noise of several steps is drawn at once.
     pub fn charge(&self) -> Charge {
         let OwedNoise { run, grid, .. } = &self.0;
-        let purpose = format!("deferred noise of {}", run.purpose());
+        let purpose = format!("{DEFERRED_NOISE} of {}", run.purpose());
         Charge { purpose, event: grid.event(), ..run.charge(0..1) }
     }
 
