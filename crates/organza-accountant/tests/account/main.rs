@@ -4,6 +4,7 @@
 
 mod deciding;
 mod joint_account;
+mod meaning;
 mod pld_calibrate;
 mod pld_extremes;
 mod pld_properties;
