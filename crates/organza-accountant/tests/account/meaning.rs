@@ -66,7 +66,7 @@ fn a_composition_costs_the_same_in_any_order_and_nesting() {
 fn a_second_clip_is_priced_by_the_better_of_both_ways() {
     // What no sound account of C = 0.75, S2 = 0.1 and deviation 0.1 can lie below: a unit moves 14
     // coordinates from -0.1 to 0.1, 0.748 in L2, and all others are zero. Scores are at the cap before
-    // and after, so with probability 1 - (1 - 14 e^0.14 / (100,014 e^0.14))^100 > 1 / 63, the same on
+    // and after, so with probability 1 - (1 - 14 e^0.14 / (99,986 + 14 e^0.14))^100 > 1 / 63, the same on
     // both sides, one of them is selected, and then the noise sees a change of two deviations.
     let floor = run(Event::Cluster { groups: 63, event: Box::new(noise(0.5)) }).0 * 0.999;
     assert!((0.8..0.85).contains(&floor), "{floor}");
