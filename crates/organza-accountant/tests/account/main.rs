@@ -16,4 +16,5 @@ mod rdp_events;
 mod rdp_group;
 mod rdp_joint;
 mod rdp_sampled;
+mod released;
 mod theorem;
