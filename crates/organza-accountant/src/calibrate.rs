@@ -6,7 +6,7 @@
 mod search;
 mod training;
 
-pub use training::{Calibrated, Selection, Training};
+pub use training::{Calibrated, Capped, Selection, Training};
 
 use crate::pld::{Accountant, Guarantee};
 use organza_ledger::{AccountError, Event, Neighbouring};

@@ -357,7 +357,7 @@ impl Running<'_> {
     fn fit(&self, model: LinearModel, purse: Option<&Purse>, steps: u64) -> Fit {
         let Settings { method, delta, seed, epsilon, .. } = *self.settings;
         let certificate = Certificate {
-            version: 1,
+            version: 2,
             model: self.settings.model,
             method,
             private: !matches!(method, Method::None | Method::Printed) && seed.is_none(),

@@ -5,6 +5,7 @@
 //! stated [`Neighbouring`](crate::Neighbouring) relation, so an event can be priced without knowing
 //! the data, the model or the units of measurement.
 
+use crate::SelectedNoise;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -72,10 +73,9 @@ pub enum Event {
     ///
     /// With all of `candidates`, `cap` and `l2` the event also states: scores lie in \[0, `cap`\], are
     /// 1-Lipschitz in the coordinate (or the row, in L2) of one vector that a unit moves by at most
-    /// `l2` in L2, the weight is `epsilon / min(2 cap, sqrt2 l2)` (for add-remove; `l2` is the change
-    /// for the stated relation), and, where a `gaussian` follows it directly inside the same
-    /// [`Event::Compose`], that noise lies on *just the selected* coordinates of the *same* vector,
-    /// after a non-expansive map at the most, its multiplier taken relative to `l2`.
+    /// `l2` in L2 (`l2` is the change for the stated relation), and the weight is
+    /// `epsilon / min(2 cap, sqrt2 l2)`. It says nothing of the events around it: noise on what was
+    /// selected is [`Event::Selected`]. Without draws nothing is selected or released.
     Exponential {
         /// The bounded range of one draw: the range of the log-probability ratio over candidates.
         epsilon: f64,
@@ -91,12 +91,32 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         l2: Option<f64>,
     },
-    /// A mask drawn uniformly among all of its size, independent of the data and published; `event`
-    /// acts on the masked coordinates alone.
+    /// A selection, and noise on *just the selected* coordinates (or rows) of the *same* vector.
+    ///
+    /// Let a unit move the vector by v, |v| <= `l2` of `by`, and v_M be the part of v that was selected.
+    /// In some measure of length, the mean of the noise then moves by at most min(|v_M|,
+    /// `sensitivity`), and the deviation of the noise is its multiplier times `sensitivity`. That is so
+    /// where the selected part goes through a map that does not expand distances, such as the
+    /// projection on a ball of radius `sensitivity` / 2, and gets the noise. Without draws nothing is
+    /// released.
+    Selected {
+        /// An [`Event::Exponential`] with all of `candidates`, `cap` and `l2`.
+        by: Box<Event>,
+        /// How far a unit moves what gets the noise, at the most; `l2` unless it is stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sensitivity: Option<f64>,
+        /// One [`Event::Gaussian`] or [`Event::RoundedGaussian`].
+        noise: Box<Event>,
+    },
+    /// A mask drawn uniformly among all of its size, independent of the data and published, and noise
+    /// on the masked coordinates alone.
     UniformMask {
-        /// The share of the coordinates that the mask lets through.
+        /// The mean, over masks, of the square of what the noise sees of a unit's change, over the
+        /// square of its sensitivity: the share of the coordinates that the mask lets through. Where
+        /// a second clip makes the sensitivity D smaller than the change C of the whole vector, it is
+        /// min(1, share of the coordinates x (C / D)^2).
         share: f64,
-        /// The mechanism behind the mask, its sensitivity that of the whole vector.
+        /// One event of noise. Of two behind one mask the second could aim at it.
         event: Box<Event>,
     },
     /// The sparse vector technique, stopped after `hits` answers above the threshold.
@@ -195,6 +215,18 @@ impl Event {
         Self::Poisson { rate, event: Box::new(self) }
     }
 
+    /// Whether this is noise on a value and nothing else.
+    pub fn is_noise(&self) -> bool {
+        matches!(
+            self,
+            Self::Gaussian { .. }
+                | Self::RoundedGaussian { .. }
+                | Self::DiscreteGaussian { .. }
+                | Self::Laplace { .. }
+                | Self::DiscreteLaplace { .. }
+        )
+    }
+
     /// The name of the kind, as it stands in JSON.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -207,6 +239,7 @@ impl Event {
             Self::Deciding { .. } => "deciding",
             Self::Approximate { .. } => "approximate",
             Self::Exponential { .. } => "exponential",
+            Self::Selected { .. } => "selected",
             Self::UniformMask { .. } => "uniform_mask",
             Self::SparseVector { .. } => "sparse_vector",
             Self::NoisyMax { .. } => "noisy_max",
@@ -259,8 +292,17 @@ impl Event {
                 check.not_negative("epsilon", *epsilon)?;
                 check.joint(*draws, *candidates, *cap, *l2)
             }
+            Self::Selected { by, sensitivity, noise } => {
+                by.check_at(depth + 1, part_of)?;
+                noise.check_at(depth + 1, part_of)?;
+                SelectedNoise::new(by, *sensitivity, noise).map(drop)
+            }
             Self::UniformMask { share, event } => {
                 check.share("share", *share)?;
+                if !event.is_noise() {
+                    let expected = "one event of noise, such as `gaussian`";
+                    return check.fail("event", format!("`{}`", event.kind()), expected);
+                }
                 event.check_at(depth + 1, Some(self.kind()))
             }
             Self::SparseVector { threshold_epsilon, query_epsilon, value_epsilon, .. } => {
@@ -290,18 +332,27 @@ impl Event {
 }
 
 /// The rules for one kind of event.
-struct Check {
-    kind: &'static str,
+pub(crate) struct Check {
+    pub(crate) kind: &'static str,
 }
 
 impl Check {
+    pub(crate) fn error(
+        &self,
+        field: &'static str,
+        value: impl ToString,
+        expected: &'static str,
+    ) -> EventError {
+        EventError { kind: self.kind, field, value: value.to_string(), expected }
+    }
+
     fn fail(
         &self,
         field: &'static str,
         value: impl ToString,
         expected: &'static str,
     ) -> Result<(), EventError> {
-        Err(EventError { kind: self.kind, field, value: value.to_string(), expected })
+        Err(self.error(field, value, expected))
     }
 
     fn positive(&self, field: &'static str, value: f64) -> Result<(), EventError> {
@@ -354,132 +405,5 @@ impl Check {
         }
         cap.map_or(Ok(()), |cap| self.positive("cap", cap))?;
         l2.map_or(Ok(()), |l2| self.positive("l2", l2))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Event;
-
-    /// Every kind that has this parameter, with this value for it and good ones for all others.
-    fn with(field: &'static str, value: f64) -> Vec<Event> {
-        let pick = |name: &str, good: f64| if name == field { value } else { good };
-        let nothing = || Box::new(Event::Compose(Vec::new()));
-        let noise_multiplier = pick("noise_multiplier", 1.0);
-        let epsilon = pick("epsilon", 0.1);
-        let delta = pick("delta", 1e-6);
-        let all = [
-            Event::Gaussian { noise_multiplier },
-            Event::RoundedGaussian { noise_multiplier },
-            Event::DiscreteGaussian { noise_multiplier },
-            Event::Laplace { noise_multiplier },
-            Event::DiscreteLaplace { noise_multiplier },
-            Event::Pure { epsilon },
-            Event::Deciding { epsilon },
-            Event::Approximate { epsilon, delta },
-            Event::Exponential {
-                epsilon,
-                draws: 3,
-                candidates: Some(5),
-                cap: Some(pick("cap", 0.1)),
-                l2: Some(pick("l2", 0.75)),
-            },
-            Event::UniformMask { share: pick("share", 0.5), event: nothing() },
-            Event::SparseVector {
-                threshold_epsilon: pick("threshold_epsilon", 0.1),
-                query_epsilon: pick("query_epsilon", 0.1),
-                hits: 3,
-                refreshed: true,
-                value_epsilon: Some(pick("value_epsilon", 0.1)),
-            },
-            Event::NoisyMax { epsilon, draws: 3, noise: super::MaxNoise::Gumbel },
-            Event::LimitedDomain { epsilon, delta, draws: 3 },
-            Event::Poisson { rate: pick("rate", 0.5), event: nothing() },
-        ];
-        // With a space before, so that `epsilon` is not found in `query_epsilon`.
-        let text = format!(" {field}: ");
-        all.into_iter().filter(|event| format!("{event:?}").contains(&text)).collect()
-    }
-
-    #[test]
-    fn every_parameter_out_of_range_is_named() {
-        let strictly_positive = [
-            "noise_multiplier",
-            "cap",
-            "l2",
-            "threshold_epsilon",
-            "query_epsilon",
-            "value_epsilon",
-        ];
-        let zero_allowed = ["epsilon", "delta", "share", "rate"];
-        for field in strictly_positive.into_iter().chain(zero_allowed) {
-            let mut bad = vec![-1e-300, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
-            match field {
-                "delta" => bad.push(1.0),
-                "share" | "rate" => bad.push(1.0 + f64::EPSILON),
-                "epsilon" => {}
-                _ => bad.push(0.0),
-            }
-            for value in bad {
-                assert!(!with(field, value).is_empty());
-                for event in with(field, value) {
-                    let error = event.check().expect_err("out of range");
-                    assert_eq!((error.kind, error.field), (event.kind(), field), "{value}");
-                    let nested = Event::Compose(vec![event.clone().poisson(0.1).repeat(3)]);
-                    assert_eq!(nested.check().expect_err("out of range").field, field);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn the_bounds_themselves_are_allowed() {
-        for (field, value) in
-            [("epsilon", 0.0), ("delta", 0.0), ("share", 0.0), ("share", 1.0), ("rate", 1.0)]
-        {
-            for event in with(field, value) {
-                assert_eq!(event.check(), Ok(()), "{event:?}");
-            }
-        }
-    }
-
-    /// Inside a batch, a group or a mask the proof of basic composition does not hold.
-    #[test]
-    fn what_decides_sees_the_whole_data_set() {
-        let deciding = || Event::Deciding { epsilon: 0.1 };
-        let whole = Event::Compose(vec![deciding().repeat(2), Event::Pure { epsilon: 0.1 }]);
-        assert_eq!(whole.check(), Ok(()));
-        let event = || Box::new(whole.clone());
-        for part in [
-            deciding().poisson(0.1).repeat(3),
-            Event::Cluster { groups: 3, event: event() },
-            Event::UniformMask { share: 0.1, event: event() },
-        ] {
-            let error = part.check().expect_err("a part of the data");
-            assert_eq!((error.kind, error.field), ("deciding", "place"));
-        }
-        assert_eq!(
-            deciding().poisson(0.1).check().expect_err("a batch").to_string(),
-            "event `deciding`: `place` is inside `poisson`, but must be outside batches, groups and masks"
-        );
-    }
-
-    #[test]
-    fn counts_that_make_no_sense_are_named() {
-        let cluster = Event::Cluster { groups: 0, event: Box::new(Event::Pure { epsilon: 0.1 }) };
-        assert_eq!(
-            cluster.check().expect_err("no groups").to_string(),
-            "event `cluster`: `groups` is 0, but must be at least 1"
-        );
-        let exponential = |draws, candidates| Event::Exponential {
-            epsilon: 0.1,
-            draws,
-            candidates: Some(candidates),
-            cap: None,
-            l2: None,
-        };
-        assert_eq!(exponential(5, 5).check(), Ok(()));
-        assert_eq!(exponential(6, 5).check().expect_err("too many").field, "draws");
-        assert_eq!(exponential(0, 0).check().expect_err("none").field, "candidates");
     }
 }

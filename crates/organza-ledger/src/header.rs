@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// The version of the ledger file that this library reads and writes.
-pub const LEDGER_VERSION: u32 = 1;
+pub const LEDGER_VERSION: u32 = 2;
 
 /// What a ledger's charges are relative to. It is written once and never changes.
 ///

@@ -59,6 +59,7 @@ mod ledger;
 mod line;
 mod relation;
 mod replay;
+mod selected;
 mod spending;
 mod storage;
 #[cfg(feature = "testing")]
@@ -77,3 +78,4 @@ pub use ledger::Ledger;
 pub use line::LineError;
 pub use relation::{Neighbouring, Unit};
 pub use replay::{Replay, TornLine};
+pub use selected::{SELECTED_FORM, SelectedNoise};

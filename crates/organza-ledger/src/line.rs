@@ -10,7 +10,7 @@
 //! or moved does not match, and neither does any line after it.
 
 use crate::checksum;
-use crate::{Charge, ChargeError, Header, HeaderError, LEDGER_VERSION};
+use crate::{Charge, ChargeError, Header, HeaderError, LEDGER_VERSION, SELECTED_FORM};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -38,6 +38,14 @@ pub(crate) enum Line {
     Charge(Charge),
 }
 
+/// What changed its meaning since this version.
+fn news_since(version: u64) -> String {
+    if version != 1 {
+        return String::new();
+    }
+    format!(" (noise on what a capped selection selected is {SELECTED_FORM} since then)")
+}
+
 /// Why a line cannot be read or written.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum LineError {
@@ -55,7 +63,7 @@ pub enum LineError {
     /// The file comes from another version of the program.
     #[error(
         "it is a ledger of version {0}, but this program knows version {LEDGER_VERSION} alone; use \
-         a program that knows version {0}"
+         a program that knows version {0}{news}", news = news_since(*.0)
     )]
     UnknownVersion(u64),
     /// The content is whole, but says nothing that is known.
@@ -193,9 +201,9 @@ mod tests {
         let (second, _) = charge().encode(checksum).unwrap();
         assert_eq!(
             String::from_utf8(first).unwrap(),
-            "{\"header\":{\"version\":1,\"neighbouring\":\"add-remove\",\"unit\":\"line\",\
+            "{\"header\":{\"version\":2,\"neighbouring\":\"add-remove\",\"unit\":\"line\",\
              \"delta\":1e-6,\"public\":[{\"name\":\"units\",\"value\":\"200000\"}]},\
-             \"check\":\"99c60cbe\"}\n"
+             \"check\":\"998e2028\"}\n"
         );
         assert_eq!(
             String::from_utf8(second).unwrap(),

@@ -37,7 +37,9 @@ const FURTHER: u64 = 1 << 63;
 /// and truncation (toward zero: less than one fine step a coordinate) and float arithmetic (six
 /// roundings of 2^-53 on a vector of at most 2^50 fine steps: less than one in all, on either side)
 /// add at most sqrt(k) + 2 fine steps: a factor of at most 1 + (sqrt(k) + 2) 2^-fine on whatever the
-/// selection saw of the change. `inflation` is that factor, and the noise is scaled by it.
+/// selection saw of the change. `inflation` is that factor, and the noise is scaled by it. Relative to
+/// the inflated change of the whole vector what gets the noise then moves by at most the share that was
+/// selected, and by at most `kept`: the event of a joint account needs both.
 ///
 /// The released values are whole multiples of a power of two M of that grid, round((x + N) / M) for the integer x and
 /// a normal N: a post-processing of x + N, in *exactly* this law ([`RoundedNormals`]), so the Gaussian event holds for the
@@ -53,8 +55,9 @@ pub(crate) struct Noise {
     fine: i32,
     /// The standard deviation (the scale, for Laplace noise), in steps of the released grid.
     pub(crate) deviation: f64,
-    /// What a unit moves the vector before the second clip, rounding included, in released steps.
-    change: f64,
+    /// How far a unit moves what gets the noise, over how far it moves the vector before the second
+    /// clip, rounding included: one where no second clip bounds it further.
+    kept: f64,
 }
 
 /// The number of bits that values lose with noise of this deviation.
@@ -78,12 +81,12 @@ impl Noise {
         match settings {
             NoiseSettings::Gaussian { multiplier, second_clip: None } => {
                 let deviation = positive("noise multiplier", multiplier)? * change;
-                let noise = Self::without_second_clip(grid, settings, deviation, change);
+                let noise = Self::without_second_clip(grid, settings, deviation);
                 noise.fitting("noise multiplier", multiplier)
             }
             NoiseSettings::Laplace { epsilon } => {
                 let scale = change / positive("value epsilon", epsilon)?;
-                let noise = Self::without_second_clip(grid, settings, scale, change);
+                let noise = Self::without_second_clip(grid, settings, scale);
                 noise.fitting("value epsilon", epsilon)
             }
             NoiseSettings::Gaussian { multiplier, second_clip: Some(length) } => {
@@ -105,20 +108,16 @@ impl Noise {
                     ));
                 }
                 let change = change * scale * inflation;
-                let deviation = multiplier * change.min(2.0 * length_in_steps * scale);
-                let noise = Self { grid, settings, second_clip, fine, deviation, change };
+                let sensitivity = change.min(2.0 * length_in_steps * scale);
+                let (deviation, kept) = (multiplier * sensitivity, sensitivity / change);
+                let noise = Self { grid, settings, second_clip, fine, deviation, kept };
                 noise.fitting("noise multiplier", multiplier)
             }
         }
     }
 
-    fn without_second_clip(
-        grid: Grid,
-        settings: NoiseSettings,
-        deviation: f64,
-        change: f64,
-    ) -> Self {
-        Self { grid, settings, second_clip: f64::INFINITY, fine: 0, deviation, change }
+    fn without_second_clip(grid: Grid, settings: NoiseSettings, deviation: f64) -> Self {
+        Self { grid, settings, second_clip: f64::INFINITY, fine: 0, deviation, kept: 1.0 }
     }
 
     fn fitting(self, setting: &'static str, value: f64) -> Result<Self, PlanError> {
@@ -132,14 +131,9 @@ impl Noise {
         Ok(self)
     }
 
-    /// The event of the noise after `selector`.
+    /// The event of the noise after `selector`, relative to the sensitivity of what gets it.
     pub(crate) fn event(&self, selector: &dyn Selector) -> Result<Event, PlanError> {
         match self.settings {
-            // Where the event says that the noise lies on the selection alone, the account is
-            // relative to what the selection sees of the change before the second clip.
-            NoiseSettings::Gaussian { .. } if selector.joint() => {
-                Ok(Event::Gaussian { noise_multiplier: self.deviation / self.change })
-            }
             NoiseSettings::Gaussian { multiplier, .. } => {
                 Ok(Event::Gaussian { noise_multiplier: multiplier })
             }
@@ -153,6 +147,11 @@ impl Noise {
                 "use that selection, or Gaussian noise",
             )),
         }
+    }
+
+    /// How far a unit moves what gets the noise, over how far it moves the whole vector.
+    pub(crate) fn kept(&self) -> f64 {
+        self.kept
     }
 
     /// The standard deviation of the noise on the averaged gradient.

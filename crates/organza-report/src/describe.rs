@@ -14,7 +14,7 @@ impl fmt::Display for Tree<'_> {
 }
 
 fn write_parts(formatter: &mut fmt::Formatter<'_>, event: &Event, margin: &str) -> fmt::Result {
-    let parts = parts(event);
+    let parts = parts_of(event);
     for (index, part) in parts.iter().enumerate() {
         let is_last = index + 1 == parts.len();
         let (branch, below) = if is_last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
@@ -25,13 +25,14 @@ fn write_parts(formatter: &mut fmt::Formatter<'_>, event: &Event, margin: &str) 
 }
 
 /// The events directly inside this one.
-fn parts(event: &Event) -> &[Event] {
+fn parts_of(event: &Event) -> Vec<&Event> {
     match event {
-        Event::Compose(events) => events,
+        Event::Compose(events) => events.iter().collect(),
+        Event::Selected { by, noise, .. } => vec![by, noise],
         Event::UniformMask { event, .. }
         | Event::Cluster { event, .. }
         | Event::Repeat { event, .. }
-        | Event::Poisson { event, .. } => std::slice::from_ref(event),
+        | Event::Poisson { event, .. } => vec![event],
         Event::Gaussian { .. }
         | Event::RoundedGaussian { .. }
         | Event::DiscreteGaussian { .. }
@@ -43,7 +44,7 @@ fn parts(event: &Event) -> &[Event] {
         | Event::Exponential { .. }
         | Event::SparseVector { .. }
         | Event::NoisyMax { .. }
-        | Event::LimitedDomain { .. } => &[],
+        | Event::LimitedDomain { .. } => Vec::new(),
     }
 }
 
@@ -93,6 +94,17 @@ fn headline(event: &Event) -> String {
             }
             if let Some(l2) = l2 {
                 line += &format!(", moved by {} in L2", number(*l2));
+            }
+            line
+        }
+        Event::Selected { by, sensitivity, .. } => {
+            let mut line = "noise on just what is selected".to_owned();
+            let change = match by.as_ref() {
+                Event::Exponential { l2, .. } => *l2,
+                _ => None,
+            };
+            if let Some(most) = sensitivity.or(change) {
+                line += &format!(", which one unit moves by at most {} in L2", number(most));
             }
             line
         }

@@ -2,15 +2,19 @@
 
 use crate::phases::Releases;
 use crate::settings::{Method, Settings};
-use organza_ledger::{Event, Ledger, Neighbouring, PublicFact, Unit};
+use organza_ledger::{Event, Ledger, Neighbouring, PublicFact, SELECTED_FORM, Unit};
 use organza_mechanism::DEFERRED_NOISE;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use std::borrow::Cow;
+
+/// The version of certificates that is read and written.
+const VERSION: u64 = 2;
 
 /// What a run promises.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Certificate {
     /// The version of the format.
+    #[serde(deserialize_with = "known_version")]
     pub version: u64,
     /// The method.
     pub method: Method,
@@ -36,6 +40,20 @@ pub struct Certificate {
     pub conditions: Vec<String>,
     /// What comes from the data without a charge, in the files of the run.
     pub not_private: Vec<String>,
+}
+
+/// Refuses certificates of another version, whose events may mean something else.
+fn known_version<'de, D: Deserializer<'de>>(input: D) -> Result<u64, D::Error> {
+    match u64::deserialize(input)? {
+        VERSION => Ok(VERSION),
+        1 => Err(D::Error::custom(format!(
+            "a certificate of version 1, in which a `gaussian` after a capped `exponential` meant \
+             what is {SELECTED_FORM} in version {VERSION}: read it with the program that wrote it"
+        ))),
+        other => Err(D::Error::custom(format!(
+            "a certificate of version {other}, but this program reads version {VERSION}"
+        ))),
+    }
 }
 
 impl Certificate {
@@ -76,7 +94,7 @@ impl Certificate {
             "timings",
         ];
         Self {
-            version: 1,
+            version: VERSION,
             method: settings.method,
             private,
             epsilon: spent,

@@ -1,15 +1,16 @@
 //! Files that hold an event, or a question about one.
 
 use crate::input::Input;
+use crate::position;
 use clap::ValueEnum;
-use organza_ledger::{Event, EventError, Neighbouring};
+use organza_ledger::{Event, EventError, Neighbouring, SELECTED_FORM};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, error::Category};
 use std::fmt;
 use thiserror::Error;
 
 /// The version of the question format that this program reads and writes.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 const SYNTAX_HELP: &str = "mend the JSON at this place";
 const END_HELP: &str = "the text ends too early: close every brace, bracket and quote";
@@ -100,6 +101,12 @@ pub(crate) enum DocumentError {
         /// Which, and what it must be.
         source: EventError,
     },
+    /// The event had another meaning in the first version.
+    #[error("{name}: {}", position::EXPLANATION)]
+    Position {
+        /// The file.
+        name: String,
+    },
     /// A field of the question makes no sense.
     #[error("{name}: `{field}` is {value}, but {expected}")]
     Question {
@@ -119,7 +126,14 @@ impl Document {
     pub(crate) fn from_input(input: &Input) -> Result<Self, DocumentError> {
         let fields: Map<String, Value> = parse(input, EVENT_HELP)?;
         let document = match (fields.get("version"), fields.contains_key("event")) {
-            (None, false) => Self::Event(parse(input, EVENT_HELP)?),
+            (None, false) => {
+                let event = parse(input, EVENT_HELP)?;
+                // Without a version it cannot be told which of the two meanings was meant.
+                if position::is_noise_after_selection(&event) {
+                    return Err(DocumentError::Position { name: input.name.clone() });
+                }
+                Self::Event(event)
+            }
             (version, _) => {
                 // Before the fields, because another version may have others.
                 check_version(&input.name, version)?;
@@ -178,7 +192,14 @@ fn check_version(name: &str, version: Option<&Value>) -> Result<(), DocumentErro
         return Ok(());
     }
     let value = version.map_or_else(|| "missing".to_owned(), Value::to_string);
-    let expected = format!("this program reads version {VERSION}: write \"version\": {VERSION}");
+    let mut expected =
+        format!("this program reads version {VERSION}: write \"version\": {VERSION}");
+    if version.and_then(Value::as_u64) == Some(1) {
+        expected += &format!(
+            ", and where a `gaussian` stood directly after an `exponential` with `cap` and meant \
+             noise on what was selected, {SELECTED_FORM}"
+        );
+    }
     Err(question_error(name, "version", value, &expected))
 }
 
@@ -234,11 +255,11 @@ mod tests {
 
     #[test]
     fn defaults_are_filled_in_and_the_normal_form_is_stable() {
-        let document = read(r#"{"event": {"pure": {"epsilon": 1}}, "version": 1}"#).unwrap();
+        let document = read(r#"{"event": {"pure": {"epsilon": 1}}, "version": 2}"#).unwrap();
         let normal = serde_json::to_string(&document).unwrap();
         assert_eq!(
             normal,
-            r#"{"version":1,"event":{"pure":{"epsilon":1.0}},"neighbouring":"add-remove","accountant":"pld"}"#
+            r#"{"version":2,"event":{"pure":{"epsilon":1.0}},"neighbouring":"add-remove","accountant":"pld"}"#
         );
         assert_eq!(read(&normal).unwrap(), document);
     }
@@ -250,18 +271,20 @@ mod tests {
 
     #[test]
     fn the_version_is_checked_before_the_fields() {
-        for version in ["2", "0", "-1", "1.0", "\"1\"", "null"] {
+        for version in ["1", "0", "3", "-2", "2.0", "\"2\"", "null"] {
             let text = format!(r#"{{"version": {version}, "novelty": true}}"#);
             assert!(read(&text).unwrap_err().to_string().contains("`version` is"), "{version}");
         }
         let missing = read(r#"{"event": {"pure": {"epsilon": 1}}}"#).unwrap_err();
         assert!(missing.to_string().contains("`version` is missing"));
+        let first = read(r#"{"event": {"pure": {"epsilon": 1}}, "version": 1}"#).unwrap_err();
+        assert!(first.to_string().contains(SELECTED_FORM), "{first}");
     }
 
     #[test]
     fn a_question_has_one_end() {
         let ask = |end: &str| {
-            read(&format!(r#"{{"version": 1, "event": {{"pure": {{"epsilon": 1}}}}, {end}}}"#))
+            read(&format!(r#"{{"version": 2, "event": {{"pure": {{"epsilon": 1}}}}, {end}}}"#))
         };
         assert!(ask(r#""delta": 1e-5"#).is_ok());
         assert!(ask(r#""epsilon": 0"#).is_ok());
@@ -286,7 +309,7 @@ mod tests {
 
         #[test]
         fn no_change_of_a_good_file_makes_it_panic(at in 0_usize..120, put in any::<char>()) {
-            let good = r#"{"version": 1, "event": {"repeat": {"times": 3, "event":
+            let good = r#"{"version": 2, "event": {"repeat": {"times": 3, "event":
                 {"poisson": {"rate": 0.5, "event": {"pure": {"epsilon": 0.1}}}}}}, "delta": 1e-9}"#;
             let changed: String =
                 good.chars().enumerate().map(|(i, old)| if i == at { put } else { old }).collect();

@@ -11,6 +11,7 @@ mod input;
 mod memory;
 mod neighbours;
 mod output;
+mod position;
 mod progress;
 mod suite;
 mod training;

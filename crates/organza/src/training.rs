@@ -6,7 +6,7 @@ use crate::{
     usage::{UsageError, needed},
 };
 use clap::{Args, ValueEnum};
-use organza_accountant::calibrate::Selection;
+use organza_accountant::calibrate::{Capped, Selection};
 use organza_ledger::{Event, MaxNoise};
 
 /// A training in flags; which of them are needed depends on what is asked.
@@ -21,9 +21,13 @@ pub(crate) struct TrainingOptions {
     #[arg(long, value_name = "T")]
     pub(crate) steps: Option<u64>,
 
-    /// The deviation of the noise over the sensitivity
-    #[arg(long, value_name = "SIGMA")]
+    /// The deviation of the noise over the L2 sensitivity of what it is added to; not with --score-l2
+    #[arg(long, value_name = "SIGMA", conflicts_with = "deviation")]
     pub(crate) noise_multiplier: Option<f64>,
+
+    /// The deviation of the noise itself, in the measure of --score-l2, which it needs
+    #[arg(long, value_name = "D")]
+    pub(crate) deviation: Option<f64>,
 
     /// How each step selects the coordinates that get noise, if not all do
     #[arg(long, value_enum, value_name = "HOW")]
@@ -45,9 +49,13 @@ pub(crate) struct TrainingOptions {
     #[arg(long, value_name = "CAP")]
     pub(crate) score_cap: Option<f64>,
 
-    /// How far one unit moves the vector of scores, in L2 (exponential)
+    /// How far one unit moves the vector that is selected from, in L2 (exponential, uniform)
     #[arg(long, value_name = "L2")]
     pub(crate) score_l2: Option<f64>,
+
+    /// What the selected part is clipped to in L2 before it gets noise, if it is (exponential, uniform)
+    #[arg(long, value_name = "S2")]
+    pub(crate) second_clip: Option<f64>,
 
     /// The number of coordinates above the threshold (sparse-vector)
     #[arg(long, value_name = "C")]
@@ -88,10 +96,15 @@ impl Select {
     /// The flags that say something about this selection.
     fn flags(self) -> &'static [&'static str] {
         match self {
-            Self::Exponential => {
-                &["--draws", "--selection-epsilon", "--candidates", "--score-cap", "--score-l2"]
-            }
-            Self::Uniform => &["--draws", "--candidates"],
+            Self::Exponential => &[
+                "--draws",
+                "--selection-epsilon",
+                "--candidates",
+                "--score-cap",
+                "--score-l2",
+                "--second-clip",
+            ],
+            Self::Uniform => &["--draws", "--candidates", "--score-l2", "--second-clip"],
             Self::SparseVector => &["--hits", "--threshold-epsilon", "--query-epsilon"],
             Self::NoisyMax => &["--draws", "--selection-epsilon"],
         }
@@ -111,8 +124,7 @@ impl TrainingOptions {
     /// One step, as if everyone were in the batch.
     pub(crate) fn step(&self) -> Result<Event, UsageError> {
         self.only_flags_of_the_selection()?;
-        let noise_multiplier = self.needed_noise_multiplier()?;
-        let noise = Event::Gaussian { noise_multiplier };
+        let noise = Event::Gaussian { noise_multiplier: self.needed_noise_multiplier()? };
         let Some(select) = self.select else { return checked(noise) };
         let selection = match select {
             Select::Uniform => {
@@ -121,13 +133,18 @@ impl TrainingOptions {
             }
             Select::Exponential => {
                 let known = self.known_of_the_scores()?;
-                Event::Exponential {
+                let by = Event::Exponential {
                     epsilon: self.needed_selection_epsilon()?,
                     draws: self.needed_draws()?,
-                    candidates: known.map(|(candidates, _, _)| candidates),
-                    cap: known.map(|(_, cap, _)| cap),
-                    l2: known.map(|(_, _, l2)| l2),
+                    candidates: known.map(|known| known.candidates),
+                    cap: known.map(|known| known.cap),
+                    l2: known.map(|known| known.l2),
+                };
+                if let Some(Capped { sensitivity, .. }) = known {
+                    let (by, noise) = (Box::new(by), Box::new(noise));
+                    return checked(Event::Selected { by, sensitivity, noise });
                 }
+                by
             }
             Select::NoisyMax => Event::NoisyMax {
                 epsilon: self.needed_selection_epsilon()?,
@@ -182,9 +199,48 @@ impl TrainingOptions {
         needed(self.steps, "--steps", "the number of steps")
     }
 
+    /// The deviation of the noise over the sensitivity of what it is added to.
     pub(crate) fn needed_noise_multiplier(&self) -> Result<f64, UsageError> {
-        let purpose = "the deviation of the noise over the sensitivity";
-        needed(self.noise_multiplier, "--noise-multiplier", purpose)
+        let Some(sensitivity) = self.sensitivity()? else {
+            if self.deviation.is_some() {
+                return Err(UsageError::new(
+                    "`--deviation` says nothing without the sensitivity that it hides",
+                    "add `--score-l2`, or give `--noise-multiplier` instead",
+                ));
+            }
+            let purpose = "the deviation of the noise over the sensitivity of what it is added to";
+            return needed(self.noise_multiplier, "--noise-multiplier", purpose);
+        };
+        if let Some(multiplier) = self.noise_multiplier {
+            let deviation = number(multiplier * sensitivity);
+            return Err(UsageError::new(
+                "`--noise-multiplier` does not say whether it is relative to `--score-l2` or to what \
+                 a second clip leaves of it",
+                format!(
+                    "give the deviation itself: `--deviation {deviation}` if the noise hides a change \
+                     of {}, and `--second-clip` if there is one",
+                    number(sensitivity)
+                ),
+            ));
+        }
+        let purpose = "the deviation of the noise, in the measure of `--score-l2`";
+        Ok(positive("--deviation", needed(self.deviation, "--deviation", purpose)?)? / sensitivity)
+    }
+
+    /// How far one unit moves what gets the noise, where its measure is given: min(L2, 2 S2).
+    pub(crate) fn sensitivity(&self) -> Result<Option<f64>, UsageError> {
+        match (self.score_l2, self.second_clip) {
+            (None, None) => Ok(None),
+            (Some(l2), None) => positive("--score-l2", l2).map(Some),
+            (Some(l2), Some(clip)) => {
+                let most = 2.0 * positive("--second-clip", clip)?;
+                Ok(Some(positive("--score-l2", l2)?.min(most)))
+            }
+            (None, Some(_)) => Err(UsageError::new(
+                "`--second-clip` alone does not say how much of a change it leaves",
+                "add `--score-l2`, and `--deviation` for the noise",
+            )),
+        }
     }
 
     fn needed_selection_epsilon(&self) -> Result<f64, UsageError> {
@@ -204,13 +260,23 @@ impl TrainingOptions {
                 "lower `--draws` or raise `--candidates`",
             ));
         }
-        Ok(draws as f64 / candidates.max(1) as f64)
+        let share = draws as f64 / candidates.max(1) as f64;
+        // Where a second clip leaves less of a change, the mask hides less of what is left.
+        let hidden = match (self.sensitivity()?, self.score_l2) {
+            (Some(sensitivity), Some(l2)) => sensitivity / l2,
+            _ => 1.0,
+        };
+        Ok((share / (hidden * hidden)).min(1.0))
     }
 
     /// The number of candidates, the cap and the L2 bound: all of them, or none.
-    fn known_of_the_scores(&self) -> Result<Option<(u64, f64, f64)>, UsageError> {
+    fn known_of_the_scores(&self) -> Result<Option<Capped>, UsageError> {
+        let sensitivity = self.sensitivity()?;
         match (self.candidates, self.score_cap, self.score_l2) {
-            (Some(candidates), Some(cap), Some(l2)) => Ok(Some((candidates, cap, l2))),
+            (Some(candidates), Some(cap), Some(l2)) => {
+                let sensitivity = sensitivity.filter(|sensitivity| *sensitivity < l2);
+                Ok(Some(Capped { candidates, cap, l2, sensitivity }))
+            }
             (None, None, None) => Ok(None),
             (candidates, cap, l2) => {
                 let all = [
@@ -259,6 +325,7 @@ impl TrainingOptions {
             ("--candidates", whole(self.candidates)),
             ("--score-cap", real(self.score_cap)),
             ("--score-l2", real(self.score_l2)),
+            ("--second-clip", real(self.second_clip)),
             ("--hits", whole(self.hits)),
             ("--threshold-epsilon", real(self.threshold_epsilon)),
             ("--query-epsilon", real(self.query_epsilon)),
@@ -284,6 +351,7 @@ impl TrainingOptions {
             ("--rate", self.rate.map(number)),
             ("--steps", self.steps.map(|steps| steps.to_string())),
             ("--noise-multiplier", self.noise_multiplier.map(number)),
+            ("--deviation", self.deviation.map(number)),
             ("--select", self.select.map(|select| select.name().to_owned())),
         ]
         .into_iter()
@@ -291,6 +359,16 @@ impl TrainingOptions {
         .chain(self.given_of_the_selection())
         .collect()
     }
+}
+
+fn positive(flag: &str, value: f64) -> Result<f64, UsageError> {
+    if value > 0.0 && value.is_finite() {
+        return Ok(value);
+    }
+    Err(UsageError::new(
+        format!("`{flag}` is {value}, but must be positive and finite"),
+        format!("give another value for `{flag}`"),
+    ))
 }
 
 fn checked(event: Event) -> Result<Event, UsageError> {

@@ -24,6 +24,7 @@ impl UsageError {
             (_, "cap") => "--score-cap",
             (_, "l2") => "--score-l2",
             (_, "share") => "--draws",
+            ("selected", "sensitivity") => "--second-clip",
             (_, "noise_multiplier") => "--noise-multiplier",
             (_, "threshold_epsilon") => "--threshold-epsilon",
             (_, "query_epsilon") => "--query-epsilon",

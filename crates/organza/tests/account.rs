@@ -11,6 +11,8 @@ use support::{Run, organza};
 const PAPER: &str = "account --rate 1e-4 --steps 200000 --noise-multiplier 0.5 --delta 1e-5";
 const DRAWS: &str = "--select exponential --draws 100 --selection-epsilon 0.28379";
 const SCORES: &str = "--candidates 100000 --score-cap 0.1 --score-l2 0.75";
+/// As the paper's run, with its noise said as a deviation.
+const CAPPED: &str = "account --rate 1e-4 --steps 200000 --deviation 0.375 --delta 1e-5";
 const MASK: &str = "--select uniform --draws 100 --candidates 100000";
 
 fn answer(line: &str) -> Value {
@@ -31,7 +33,7 @@ fn the_figures_of_the_papers_run() {
     };
     between(2.4175, 2.4185, PAPER);
     between(6.634, 6.75, &format!("{PAPER} {DRAWS}"));
-    between(0.316, 0.33, &format!("{PAPER} {DRAWS} {SCORES}"));
+    between(0.316, 0.33, &format!("{CAPPED} {DRAWS} {SCORES}"));
     between(0.2, 0.27, &format!("{PAPER} {MASK}"));
     between(22.345, 22.355, &PAPER.replace("0.5", "0.32"));
     let theorem = format!("{PAPER} {DRAWS} --accountant theorem");
@@ -47,7 +49,7 @@ fn noise_alone_in_words() {
 
 #[test]
 fn selection_with_all_that_is_known_in_words() {
-    assert_snapshot!(organza(&format!("{PAPER} {DRAWS} {SCORES} --unit review --group 3")).show());
+    assert_snapshot!(organza(&format!("{CAPPED} {DRAWS} {SCORES} --unit review --group 3")).show());
 }
 
 #[test]
@@ -90,7 +92,71 @@ fn a_file_and_its_short_form_agree() {
     let file = Run::new("--json account --file docs/guide/paper-run.json").in_root().run();
     assert_eq!(file.code, Some(0), "{}", file.stderr);
     let file: Value = serde_json::from_str(&file.stdout).unwrap();
-    assert_eq!(file["epsilon"], answer(&format!("{PAPER} {DRAWS} {SCORES}"))["epsilon"]);
+    assert_eq!(file["epsilon"], answer(&format!("{CAPPED} {DRAWS} {SCORES}"))["epsilon"]);
+}
+
+/// C = 0.75, S2 = 0.1, deviation 0.1: no sound account lies below 0.831.
+#[test]
+fn a_second_clip_is_stated_with_the_deviation() {
+    let clipped = format!("{} {DRAWS} {SCORES} --second-clip 0.1", CAPPED.replace("0.375", "0.1"));
+    assert_snapshot!(organza(&clipped).show());
+    let found = epsilon(&clipped);
+    assert!((0.831..2.43).contains(&found), "{found}");
+    // Without the clip the same deviation hides a larger change; a clip that never bites is none.
+    assert!(epsilon(&clipped.replace(" --second-clip 0.1", "")) > 56.0);
+    let wide = format!("{CAPPED} {DRAWS} {SCORES} --second-clip 0.375");
+    assert_eq!(epsilon(&wide), epsilon(&format!("{CAPPED} {DRAWS} {SCORES}")));
+    // Behind a mask that ignores the data too.
+    let mask = format!("{MASK} --score-l2 0.75");
+    let plain = epsilon(&format!("{CAPPED} {mask}"));
+    assert_eq!(plain, epsilon(&format!("{PAPER} {MASK}")));
+    let clipped = epsilon(&format!("{} {mask} --second-clip 0.1", CAPPED.replace("0.375", "0.1")));
+    assert!(clipped > plain && clipped < epsilon(PAPER), "{clipped}");
+}
+
+/// Without a version it cannot be told what was meant: both ways to say it are shown.
+#[test]
+fn a_gaussian_after_a_capped_selection_is_refused_where_its_meaning_changed() {
+    let selection = r#"{"exponential": {"epsilon": 0.28379, "draws": 100, "candidates": 100000, "cap": 0.1, "l2": 0.75}}"#;
+    let noise = r#"{"gaussian": {"noise_multiplier": 0.5}}"#;
+    let run = |step: &str| {
+        format!(
+            r#"{{"repeat": {{"times": 200000, "event": {{"poisson": {{"rate": 1e-4, "event": {step}}}}}}}}}"#
+        )
+    };
+    let ask =
+        |text: &str| Run::new("--json account --file - --delta 1e-5").input(text.as_bytes()).run();
+    let old = run(&format!(r#"{{"compose": [{selection}, {noise}]}}"#));
+    assert_eq!(ask(&old).code, Some(1));
+    assert_snapshot!(ask(&old).show());
+    let first = ask(&format!(r#"{{"version": 1, "event": {old}}}"#));
+    assert_eq!(first.code, Some(1));
+    assert!(first.stderr.contains(r#"{"selected": {"by": "#), "{}", first.stderr);
+    let priced = |text: &str| -> f64 {
+        let run = ask(text);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        serde_json::from_str::<Value>(&run.stdout).unwrap()["epsilon"].as_f64().unwrap()
+    };
+    for step in [
+        format!(r#"{{"compose": [{noise}, {selection}]}}"#),
+        format!(r#"{{"compose": [{selection}, {{"compose": [{noise}]}}]}}"#),
+    ] {
+        let found = priced(&run(&step));
+        assert!((2.42..2.43).contains(&found), "{step}: {found}");
+        assert_eq!(found, priced(&format!(r#"{{"version": 2, "event": {old}}}"#)));
+    }
+    let new = run(&format!(r#"{{"selected": {{"by": {selection}, "noise": {noise}}}}}"#));
+    assert!((0.32..0.3202).contains(&priced(&new)));
+}
+
+/// Of two Gaussians behind one mask the second may aim at it.
+#[test]
+fn a_mask_hides_one_noise() {
+    let two = br#"{"uniform_mask": {"share": 0.001, "event": {"compose": [
+        {"gaussian": {"noise_multiplier": 1}}, {"gaussian": {"noise_multiplier": 1}}]}}}"#;
+    let run = Run::new("account --file - --delta 1e-3").input(two).run();
+    assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
+    assert!(run.stderr.contains("one event of noise"), "{}", run.stderr);
 }
 
 #[test]
@@ -154,6 +220,11 @@ fn wrong_combinations_name_the_flag_that_mends_them() {
         format!("{PAPER} --draws 100"),
         format!("{PAPER} --select exponential --draws 100"),
         format!("{PAPER} {DRAWS} --score-cap 0.1"),
+        format!("{PAPER} {DRAWS} {SCORES}"),
+        format!("{PAPER} --select uniform --draws 5 --candidates 40 --second-clip 1"),
+        format!("{CAPPED} {DRAWS}"),
+        format!("{PAPER} --deviation 1"),
+        format!("{CAPPED} {DRAWS} {SCORES} --second-clip 0"),
         format!("{PAPER} {DRAWS} --hits 3"),
         format!("{PAPER} --select uniform --draws 5 --candidates 4"),
         format!("{PAPER} --epsilon 1"),

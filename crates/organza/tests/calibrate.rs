@@ -27,19 +27,21 @@ fn what_is_found_costs_no_more_than_the_target_and_hardly_less() {
         (RUN.to_owned(), "--select uniform --draws 100 --candidates 100000".to_owned()),
         ("--find steps --rate 1e-4 --noise-multiplier 0.5".to_owned(), String::new()),
         ("--find rate --steps 200000 --noise-multiplier 0.5".to_owned(), String::new()),
-        (
-            format!("--find selection-epsilon {RUN} --noise-multiplier 0.5"),
-            format!("{draws} {SCORES}"),
-        ),
+        (format!("--find selection-epsilon {RUN} --deviation 0.375"), format!("{draws} {SCORES}")),
+        (format!("{RUN} --share 0.1"), format!("{draws} {SCORES} --second-clip 0.1")),
     ] {
         let found = json(&format!("calibrate {TARGET} {question} {selection}"));
         let range = match found["selection_epsilon"].as_f64() {
             Some(range) => format!("--selection-epsilon {range}"),
             None => String::new(),
         };
+        let noise = match found["deviation"].as_f64() {
+            Some(deviation) => format!("--deviation {deviation}"),
+            None => format!("--noise-multiplier {}", found["noise_multiplier"]),
+        };
         let priced = json(&format!(
-            "account --delta 1e-5 --rate {} --steps {} --noise-multiplier {} {selection} {range}",
-            found["rate"], found["steps"], found["noise_multiplier"]
+            "account --delta 1e-5 --rate {} --steps {} {noise} {selection} {range}",
+            found["rate"], found["steps"]
         ));
         for epsilon in [&found["epsilon"], &priced["epsilon"]] {
             let epsilon = epsilon.as_f64().unwrap();
@@ -81,6 +83,7 @@ fn help_of_calibrate() {
 fn wrong_combinations_name_the_flag_that_mends_them() {
     let shown: Vec<String> = [
         format!("calibrate {RUN} {TARGET} --noise-multiplier 1"),
+        format!("calibrate {RUN} {TARGET} --deviation 1 --select exponential --draws 9 {SCORES}"),
         format!("calibrate {RUN} {TARGET} --select exponential --draws 100"),
         format!("calibrate {RUN} {TARGET} --share 0.1"),
         format!("calibrate {RUN} {TARGET} --find steps --noise-multiplier 1"),

@@ -157,8 +157,13 @@ fn the_schema_knows_every_event_and_refuses_what_is_no_certificate() {
     let every: Value = serde_json::from_str(&every).unwrap();
     good["events"] = json!([every]);
     assert!(is_valid(&good));
-    let changes: [(&str, Value); 10] = [
-        ("version", json!(2)),
+    let masked_twice = json!({"uniform_mask": {"share": 0.1, "event": {"repeat": {
+        "times": 2, "event": {"gaussian": {"noise_multiplier": 1}}}}}});
+    let selected = |by: Value, noise: Value| json!({"selected": {"by": by, "noise": noise}});
+    let uncapped = json!({"exponential": {"epsilon": 0.1, "draws": 3}});
+    let noise = json!({"gaussian": {"noise_multiplier": 1}});
+    let changes: [(&str, Value); 13] = [
+        ("version", json!(1)),
         ("method", json!("magic")),
         ("epsilon", json!(-1)),
         ("epsilon", Value::Null),
@@ -167,6 +172,9 @@ fn the_schema_knows_every_event_and_refuses_what_is_no_certificate() {
         ("steps", json!(1.5)),
         ("events", json!([{"gaussian": {"noise": 1}}])),
         ("events", json!([{"repeat": {"times": 2, "event": {"fog": {}}}}])),
+        ("events", json!([masked_twice])),
+        ("events", json!([selected(uncapped, noise.clone())])),
+        ("events", json!([selected(noise.clone(), noise)])),
         ("novelty", json!(true)),
     ];
     for (field, value) in changes {

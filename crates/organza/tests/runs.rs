@@ -92,7 +92,7 @@ fn standard_input_has_a_name() {
 
 #[test]
 fn a_question_without_an_end_is_noted_unless_quiet() {
-    let question = b"{\"version\": 1, \"event\": {\"pure\": {\"epsilon\": 1}}}";
+    let question = b"{\"version\": 2, \"event\": {\"pure\": {\"epsilon\": 1}}}";
     let loud = Run::new("event check -").input(question).run();
     assert_snapshot!(loud.show());
     let quiet = Run::new("event check - --quiet").input(question).run();
@@ -124,7 +124,7 @@ fn a_parameter_out_of_range_is_an_error() {
 
 #[test]
 fn a_misspelt_field_of_a_question_is_an_error() {
-    let question = b"{\"version\": 1, \"event\": {\"pure\": {\"epsilon\": 1}},\n \"delat\": 1e-5}";
+    let question = b"{\"version\": 2, \"event\": {\"pure\": {\"epsilon\": 1}},\n \"delat\": 1e-5}";
     assert_snapshot!(Run::new("event check -").input(question).run().show());
 }
 

@@ -30,14 +30,27 @@ pub enum Selection {
         /// multiplier s / sqrt(1-f), a draw the range 2 sqrt(f / draws) / s, since k draws of range
         /// eta compose like a Gaussian of squared shift k eta^2 / 4.
         share: f64,
-        /// The number of candidates, the largest score and the change in L2, where all are known.
-        capped: Option<(u64, f64, f64)>,
+        /// What else is known of the scores and of the noise on what was selected.
+        capped: Option<Capped>,
     },
     /// A mask that does not depend on the data and lets this share of the coordinates through.
     Uniform {
         /// The share of the coordinates.
         share: f64,
     },
+}
+
+/// What allows selection and noise to be priced as one, as in [`Event::Selected`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Capped {
+    /// The number of candidates.
+    pub candidates: u64,
+    /// The largest score.
+    pub cap: f64,
+    /// How far a unit moves the whole vector, in L2.
+    pub l2: f64,
+    /// How far it moves what gets the noise; none if no second clip bounds it further.
+    pub sensitivity: Option<f64>,
 }
 
 /// A training that meets its target.
@@ -60,16 +73,21 @@ impl Training {
             Some(Selection::Uniform { share }) => {
                 Event::UniformMask { share, event: Box::new(noise) }
             }
-            Some(Selection::Exponential { draws, capped, .. }) => Event::Compose(vec![
-                Event::Exponential {
+            Some(Selection::Exponential { draws, capped, .. }) => {
+                let by = Event::Exponential {
                     epsilon: selection_epsilon,
                     draws,
-                    candidates: capped.map(|(candidates, _, _)| candidates),
-                    cap: capped.map(|(_, cap, _)| cap),
-                    l2: capped.map(|(_, _, l2)| l2),
-                },
-                noise,
-            ]),
+                    candidates: capped.map(|known| known.candidates),
+                    cap: capped.map(|known| known.cap),
+                    l2: capped.map(|known| known.l2),
+                };
+                match capped {
+                    None => Event::Compose(vec![by, noise]),
+                    Some(Capped { sensitivity, .. }) => {
+                        Event::Selected { by: Box::new(by), sensitivity, noise: Box::new(noise) }
+                    }
+                }
+            }
         };
         step.poisson(self.rate).repeat(self.steps)
     }

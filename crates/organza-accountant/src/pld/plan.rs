@@ -5,7 +5,7 @@
 //! with fresh batches; repetition inside happens on the same batch and is composed before sampling.
 
 use super::sparse_vector::SparseVector;
-use organza_ledger::{AccountError, Event, MaxNoise};
+use organza_ledger::{AccountError, Event, MaxNoise, SelectedNoise};
 
 /// The largest number of uses that is counted.
 const MOST_USES: u64 = 1 << 40;
@@ -47,13 +47,13 @@ pub(super) enum Part {
     BoundedRange { epsilon: f64, draws: u64, delta: f64 },
     SparseVector(SparseVector),
     CappedSelection(CappedSelection),
+    Selected(SelectedNoise),
     Masked { share: f64, noise_multiplier: f64 },
     Cluster { groups: u64, batch: Batch },
     Sampled { rate: f64, batch: Batch },
 }
 
-/// Exponential selection of which the cap, the change in L2 and the number of candidates are known,
-/// with the Gaussian that acts on just the selected coordinates, if one follows directly.
+/// Exponential selection of which the cap, the change in L2 and the number of candidates are known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct CappedSelection {
     pub(super) epsilon: f64,
@@ -61,7 +61,6 @@ pub(super) struct CappedSelection {
     pub(super) candidates: u64,
     pub(super) cap: f64,
     pub(super) l2: f64,
-    pub(super) noise_multiplier: Option<f64>,
 }
 
 /// Adds `event`, `times` times, to what was charged.
@@ -76,18 +75,7 @@ pub(super) fn flatten(
             Ok(())
         }
         Event::Compose(events) => {
-            let mut rest = events.as_slice();
-            while let Some((first, others)) = rest.split_first() {
-                if let (Some(part), Some(after)) = (joined(first, others), others.get(1..)) {
-                    let batch = Batch { shift_square: 0.0, parts: vec![(part, 1)] };
-                    push(Phase { times, rate: 1.0, batch }, &mut charged.phases)?;
-                    rest = after;
-                } else {
-                    flatten(first, times, charged)?;
-                    rest = others;
-                }
-            }
-            Ok(())
+            events.iter().try_for_each(|event| flatten(event, times, charged))
         }
         Event::Repeat { times: more, event } => flatten(event, product(times, *more)?, charged),
         Event::Poisson { rate, event } => {
@@ -177,10 +165,31 @@ fn add(event: &Event, times: u64, batch: &mut Batch) -> Result<(), AccountError>
         Event::Approximate { epsilon, delta } => {
             Part::Approximate { epsilon: *epsilon, delta: *delta }
         }
-        Event::Exponential { epsilon, draws, .. } => match joint(event, &[]) {
-            Some(part) => part,
-            None => Part::BoundedRange { epsilon: *epsilon, draws: *draws, delta: 0.0 },
-        },
+        // Without draws nothing is selected, and nothing is released.
+        Event::Exponential { draws: 0, .. } => return Ok(()),
+        Event::Exponential {
+            epsilon,
+            draws,
+            candidates: Some(candidates),
+            cap: Some(cap),
+            l2: Some(l2),
+        } => Part::CappedSelection(CappedSelection {
+            epsilon: *epsilon,
+            draws: *draws,
+            candidates: *candidates,
+            cap: *cap,
+            l2: *l2,
+        }),
+        Event::Exponential { epsilon, draws, .. } => {
+            Part::BoundedRange { epsilon: *epsilon, draws: *draws, delta: 0.0 }
+        }
+        Event::Selected { by, sensitivity, noise } => {
+            let selected = SelectedNoise::new(by, *sensitivity, noise)?;
+            if selected.draws == 0 {
+                return Ok(());
+            }
+            Part::Selected(selected)
+        }
         Event::LimitedDomain { epsilon, delta, draws } => {
             Part::BoundedRange { epsilon: *epsilon, draws: *draws, delta: *delta }
         }
@@ -205,34 +214,28 @@ fn add(event: &Event, times: u64, batch: &mut Batch) -> Result<(), AccountError>
             refreshed: *refreshed,
             value_epsilon: *value_epsilon,
         }),
-        Event::UniformMask { share, event } => {
-            let inner = batch_of(event)?;
-            if inner.parts.is_empty() && inner.shift_square > 0.0 {
-                let noise_multiplier = 1.0 / inner.shift_square.sqrt();
-                Part::Masked { share: *share, noise_multiplier }
-            } else {
-                // The mask does not depend on the data: what is behind it costs no more than
-                // without it.
-                return add(event, times, batch);
+        Event::UniformMask { share, event } => match event.as_ref() {
+            Event::Gaussian { noise_multiplier } | Event::RoundedGaussian { noise_multiplier } => {
+                Part::Masked { share: *share, noise_multiplier: *noise_multiplier }
             }
-        }
+            // The mask does not depend on the data: noise behind it costs no more than without it.
+            noise if noise.is_noise() => return add(noise, times, batch),
+            _ => {
+                return Err(AccountError::Unsupported {
+                    kind: event.kind().into(),
+                    reason: "behind a `uniform_mask` there is one event of noise: of several, a \
+                             later one could aim at the mask"
+                        .into(),
+                });
+            }
+        },
         Event::Cluster { groups, event } => {
             Part::Cluster { groups: *groups, batch: batch_of(event)? }
         }
         Event::Poisson { rate, event } => Part::Sampled { rate: *rate, batch: batch_of(event)? },
         Event::Repeat { times: more, event } => return add(event, product(times, *more)?, batch),
         Event::Compose(events) => {
-            let mut rest = events.as_slice();
-            while let Some((first, others)) = rest.split_first() {
-                if let (Some(part), Some(after)) = (joined(first, others), others.get(1..)) {
-                    insert(part, times, batch);
-                    rest = after;
-                } else {
-                    add(first, times, batch)?;
-                    rest = others;
-                }
-            }
-            return Ok(());
+            return events.iter().try_for_each(|event| add(event, times, batch));
         }
     };
     insert(part, times, batch);
@@ -253,37 +256,6 @@ fn insert(part: Part, times: u64, batch: &mut Batch) {
         Some((_, count)) => *count = count.saturating_add(times),
         None => batch.parts.push((part, times)),
     }
-}
-
-/// The capped selection that `first` is, with the noise of the Gaussian that follows it directly.
-fn joint(first: &Event, others: &[Event]) -> Option<Part> {
-    let Event::Exponential {
-        epsilon,
-        draws,
-        candidates: Some(candidates),
-        cap: Some(cap),
-        l2: Some(l2),
-    } = first
-    else {
-        return None;
-    };
-    let noise_multiplier = match others.first() {
-        Some(Event::Gaussian { noise_multiplier }) => Some(*noise_multiplier),
-        _ => None,
-    };
-    Some(Part::CappedSelection(CappedSelection {
-        epsilon: *epsilon,
-        draws: *draws,
-        candidates: *candidates,
-        cap: *cap,
-        l2: *l2,
-        noise_multiplier,
-    }))
-}
-
-/// The capped selection together with its noise, if a Gaussian follows directly.
-fn joined(first: &Event, others: &[Event]) -> Option<Part> {
-    matches!(others.first(), Some(Event::Gaussian { .. })).then(|| joint(first, others)).flatten()
 }
 
 fn product(times: u64, more: u64) -> Result<u64, AccountError> {

@@ -81,6 +81,7 @@ impl Prepared {
                     (sparse_vector::pair(run, unit / 4.0, tail), *times)
                 }
                 Part::CappedSelection(capped) => (selection::capped(capped, tail)?, *times),
+                Part::Selected(selected) => (selection::selected(selected, tail)?, *times),
             };
             prepared.folds = prepared.folds.saturating_add(times);
             prepared.on_grids.push(if times == 1 { pair } else { pair.power(times, tail) });

@@ -4,21 +4,25 @@
 
 use super::plan::CappedSelection;
 use super::{Pair, joint};
-use organza_ledger::AccountError;
+use organza_ledger::{AccountError, SelectedNoise};
 
-/// A pair that dominates exponential selection with capped scores, jointly with the noise on just
-/// the selected coordinates where there is some.
+/// A pair that dominates exponential selection with capped scores.
 pub(super) fn capped(selection: &CappedSelection, tail: f64) -> Result<Pair, AccountError> {
-    let CappedSelection { epsilon, draws, candidates, cap, l2, noise_multiplier } = *selection;
-    let known = joint::CappedSelection::new(epsilon, draws, candidates, cap, l2)?;
-    match noise_multiplier {
-        None => Ok(known.pair(tail)),
-        Some(multiplier) => known.with_noise(multiplier, tail),
-    }
+    let CappedSelection { epsilon, draws, candidates, cap, l2 } = *selection;
+    Ok(joint::CappedSelection::new(epsilon, draws, candidates, cap, l2)?.pair(tail))
 }
 
-/// A pair that dominates Gaussian noise behind a uniform mask that lets `share` of the coordinates
-/// through, its multiplier relative to the change of the whole vector.
+/// A pair that dominates such a selection together with the noise on just the selected coordinates;
+/// it is never dearer than both apart.
+pub(super) fn selected(selected: &SelectedNoise, tail: f64) -> Result<Pair, AccountError> {
+    let SelectedNoise { epsilon, draws, candidates, cap, l2, sensitivity, noise_multiplier } =
+        *selected;
+    let selection = joint::CappedSelection::new(epsilon, draws, candidates, cap, l2)?;
+    selection.with_noise(noise_multiplier, sensitivity / l2, tail)
+}
+
+/// A pair that dominates Gaussian noise behind a uniform mask that lets `share` of the square of its
+/// sensitivity through on average.
 pub(super) fn masked(share: f64, noise_multiplier: f64, tail: f64) -> Result<Pair, AccountError> {
     joint::uniform_mask(share, noise_multiplier, tail)
 }

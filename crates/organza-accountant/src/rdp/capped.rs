@@ -1,6 +1,7 @@
 //! The exponential selection of capped scores, with or without Gaussian noise on what it selects.
 
 use super::{logarithms, mechanism};
+use organza_ledger::SelectedNoise;
 
 /// Draws without replacement by weights e^(lambda u) from scores u in \[0, cap\] that are 1-Lipschitz
 /// in the coordinates of a vector which one unit moves by at most `l2`, then perhaps Gaussian noise
@@ -21,12 +22,15 @@ use super::{logarithms, mechanism};
 ///    with kappa = (e^(lambda cap) - 1) / (lambda cap), as |e^f - 1| <= kappa |f| for f <= lambda cap.
 /// 5. Taylor to second order with E rho = 1:
 ///    E_Q rho^a <= S = 1 + a (a-1) / 2 e^(|a-2| B) V. Bounded range bounds it too; take the smaller.
-/// 6. Given the mask M, noise adds the factor e^(a (a-1) m^2 s^2 / 2) to the moment, where m = C / sd
-///    and s^2 = sum over M of a_y^2 <= 1, because the coordinates are distinct. By convexity it is
-///    at most 1 + s^2 (e^(a (a-1) m^2 / 2) - 1).
+/// 6. Given the mask M, the unit moves what gets the noise by at most min(C s, D), where s^2 = sum
+///    over M of a_y^2 <= 1, because the coordinates are distinct, and D <= C is the sensitivity (below C
+///    after a second clip). With m = D / sd and x = min(1, (C s / D)^2), noise adds the factor
+///    e^(a (a-1) m^2 x / 2) to the moment, by convexity at most 1 + x (e^(a (a-1) m^2 / 2) - 1), and
+///    x <= (C / D)^2 s^2.
 /// 7. For the j-th draw E_Q\[rho_j^a a_(y_j)^2\] = E_P\[rho_j^(a-1) a_(y_j)^2\] <= e^((a-1) B) w, and the
 ///    other draws contribute S each, those after j first:
-///    E_Q r^a <= S^k + k w e^((a-1) B) S^(k-1) (e^(a (a-1) m^2 / 2) - 1).
+///    E_Q r^a <= S^k + k w (C / D)^2 e^((a-1) B) S^(k-1) (e^(a (a-1) m^2 / 2) - 1).
+///    As x <= 1, also E_Q r^a <= S^k e^(a (a-1) m^2 / 2): selection and noise priced apart.
 ///
 /// Nothing distinguishes g from g + v, so both directions have this bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,6 +45,8 @@ pub(super) struct Capped {
     variance: f64,
     /// One over the noise multiplier (m); 0 without noise.
     shift: f64,
+    /// The sensitivity of what gets the noise over the change of the whole vector (D / C).
+    kept: f64,
 }
 
 impl Capped {
@@ -63,12 +69,19 @@ impl Capped {
                 * moved
                 * libm::exp(2.0 * normaliser),
             shift: 0.0,
+            kept: 1.0,
         }
     }
 
     /// The same with Gaussian noise on what was selected.
-    pub(super) fn with_noise(self, noise_multiplier: f64) -> Self {
-        Self { shift: 1.0 / noise_multiplier, ..self }
+    pub(super) fn with_noise(selected: &SelectedNoise) -> Self {
+        let SelectedNoise { epsilon, draws, candidates, cap, l2, sensitivity, noise_multiplier } =
+            *selected;
+        Self {
+            shift: 1.0 / noise_multiplier,
+            kept: sensitivity / l2,
+            ..Self::new(epsilon, draws, candidates, cap, l2)
+        }
     }
 
     /// The log moment of the whole step; never more than that of the selection and the full noise.
@@ -82,7 +95,7 @@ impl Capped {
             + libm::log(self.variance);
         let draw = logarithms::one_more(taylor).min(mechanism::bounded_range(order, self.range));
         let noise = mechanism::concentrated(order, 0.5 * self.shift * self.shift);
-        let seen = libm::log(self.draws * self.likeliest)
+        let seen = libm::log(self.draws * self.likeliest) - 2.0 * libm::log(self.kept)
             + above_one * self.log_ratio
             + logarithms::one_less(noise);
         let joint = (self.draws - 1.0) * draw + logarithms::add(draw, seen);

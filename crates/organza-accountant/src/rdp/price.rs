@@ -4,7 +4,7 @@ use super::capped::Capped;
 use super::curve::Curve;
 use super::general::Sampled;
 use super::sampled::{Selection, Step};
-use organza_ledger::{AccountError, Event, MaxNoise, Neighbouring};
+use organza_ledger::{AccountError, Event, MaxNoise, Neighbouring, SelectedNoise};
 
 /// The most losses of a discrete pair that are carried exactly.
 const MOST_LOSSES: f64 = 160.0;
@@ -76,12 +76,22 @@ impl Parts {
                 self.pure(times, *epsilon);
                 self.lose(times, *delta);
             }
-            Event::Exponential { .. } => {
-                let curve = exponential(event).map_or_else(
-                    |(draws, range)| Curve::Sum(vec![(draws, Curve::BoundedRange { range })]),
-                    Curve::Capped,
-                );
-                self.other(times, curve);
+            Event::Exponential {
+                epsilon,
+                draws,
+                candidates: Some(candidates),
+                cap: Some(cap),
+                l2: Some(l2),
+            } => {
+                let capped = Capped::new(*epsilon, *draws, *candidates, *cap, *l2);
+                self.other(times, Curve::Capped(capped));
+            }
+            Event::Exponential { epsilon, draws, .. } => {
+                self.other(times * *draws as f64, Curve::BoundedRange { range: *epsilon });
+            }
+            Event::Selected { by, sensitivity, noise } => {
+                let selected = SelectedNoise::new(by, *sensitivity, noise)?;
+                self.other(times, Curve::Capped(Capped::with_noise(&selected)));
             }
             Event::UniformMask { share, event } => self.mask(*share, event, times, relation)?,
             Event::SparseVector {
@@ -119,7 +129,9 @@ impl Parts {
                 inside.add(event, 1.0, relation)?;
                 self.visible(1.0 / *groups as f64, inside, times);
             }
-            Event::Compose(events) => self.compose(events, times, relation)?,
+            Event::Compose(events) => {
+                events.iter().try_for_each(|event| self.add(event, times, relation))?;
+            }
             Event::Repeat { times: more, event } => {
                 self.add(event, times * *more as f64, relation)?;
             }
@@ -142,38 +154,16 @@ impl Parts {
         self.log_kept += times * libm::log1p(-delta);
     }
 
-    /// Events in turn; a capped selection together with the Gaussian that follows it.
-    fn compose(
-        &mut self,
-        events: &[Event],
-        times: f64,
-        relation: Neighbouring,
-    ) -> Result<(), AccountError> {
-        let mut rest = events;
-        while let Some((event, after)) = rest.split_first() {
-            if let (Ok(capped), Some(Event::Gaussian { noise_multiplier })) =
-                (exponential(event), after.first())
-            {
-                self.other(times, Curve::Capped(capped.with_noise(*noise_multiplier)));
-                rest = &after[1..];
-            } else {
-                self.add(event, times, relation)?;
-                rest = after;
-            }
-        }
-        Ok(())
-    }
-
-    /// A mechanism behind a uniform mask.
+    /// Noise behind a uniform mask.
     ///
     /// # Proof
-    /// Given the mask, Gaussian noise sees the share s^2 of the squared change, so the moment is
+    /// Given the mask, Gaussian noise sees the share s^2 of the square of its sensitivity, so the moment is
     /// e^(a (a-1) s^2 / (2 sigma^2)), convex in s^2. As s^2 lies in \[0, 1\] and its mean over masks is at
     /// most `share`, the moment is at most 1 - share + share e^(a (a-1) / (2 sigma^2)), as if the
     /// mechanism ran with that probability. Any order, and so also the moments that the rule for
     /// sampling uses. It needs a change that does not depend on the mask: in a composition behind
-    /// one mask a later part could aim at it, so anything but a single Gaussian (or discrete
-    /// Gaussian) is priced as if nothing were hidden.
+    /// one mask a later part could aim at it, so there is one event of noise. Other noise than
+    /// Gaussian is priced as if nothing were hidden.
     fn mask(
         &mut self,
         share: f64,
@@ -189,7 +179,13 @@ impl Parts {
                 self.other(times, Curve::Visible { share, event: Box::new(curve) });
                 Ok(())
             }
-            _ => self.add(event, times, relation),
+            noise if noise.is_noise() => self.add(noise, times, relation),
+            _ => Err(AccountError::Unsupported {
+                kind: event.kind().into(),
+                reason: "behind a `uniform_mask` there is one event of noise: of several, a later \
+                         one could aim at the mask"
+                    .into(),
+            }),
         }
     }
 
@@ -275,19 +271,4 @@ impl Parts {
 
 fn concentrated(noise_multiplier: f64) -> f64 {
     0.5 / (noise_multiplier * noise_multiplier)
-}
-
-/// The capped selection of an event that says enough, or else its draws and their range.
-fn exponential(event: &Event) -> Result<Capped, (f64, f64)> {
-    match event {
-        Event::Exponential {
-            epsilon,
-            draws,
-            candidates: Some(candidates),
-            cap: Some(cap),
-            l2: Some(l2),
-        } => Ok(Capped::new(*epsilon, *draws, *candidates, *cap, *l2)),
-        Event::Exponential { epsilon, draws, .. } => Err((*draws as f64, *epsilon)),
-        _ => Err((0.0, 0.0)),
-    }
 }

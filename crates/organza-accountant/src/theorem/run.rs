@@ -70,7 +70,7 @@ impl TheoremThree {
 }
 
 /// What Theorem 3 would have said about a run: `repeat` of `poisson` of Gaussian noise, alone or after
-/// an `exponential` selection. **As printed, not sound.**
+/// an `exponential` selection, on what it selected or not. **As printed, not sound.**
 ///
 /// The selection's epsilon' is taken back from its draws as Algorithm 4 sets them:
 /// epsilon'' sqrt(2 k ln(1 / delta')), where epsilon'' is the range of a draw, or larger by
@@ -93,6 +93,7 @@ pub fn as_printed(event: &Event, delta: f64) -> Result<AsPrinted<Claim>, Account
         return Err(unlike(event));
     };
     let (selection, noise) = match event.as_ref() {
+        Event::Selected { by, noise, .. } => (Some(by.as_ref()), noise.as_ref()),
         Event::Compose(parts) => match parts.as_slice() {
             [noise] => (None, noise),
             [selection, noise] => (Some(selection), noise),

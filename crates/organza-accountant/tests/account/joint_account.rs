@@ -19,6 +19,15 @@ fn exponential(epsilon: f64, draws: u64, candidates: u64, cap: f64, l2: f64) -> 
     Event::Exponential { epsilon, draws, candidates, cap, l2 }
 }
 
+/// Noise on what this selects.
+fn selected(by: Event, noise_multiplier: f64) -> Event {
+    Event::Selected {
+        by: Box::new(by),
+        sensitivity: None,
+        noise: Box::new(noise(noise_multiplier)),
+    }
+}
+
 fn published() -> Event {
     exponential(0.28379, 100, 100_000, 0.1, 0.75)
 }
@@ -36,13 +45,10 @@ fn masked(share: f64, noise_multiplier: f64) -> Event {
 #[test]
 fn the_published_run() {
     let long_run = |step: Event| epsilon(step, 1e-4, 200_000, 1e-5);
-    let joint = long_run(Event::Compose(vec![published(), noise(0.5)]));
+    let joint = long_run(selected(published(), 0.5));
     assert!((0.316..0.3215).contains(&joint), "{joint}");
     let mask = long_run(masked(0.001, 0.5));
     assert!((0.25..0.262).contains(&mask), "{mask}");
-    // Noise that comes first is on the whole vector: only the selection is priced by its cap.
-    let apart = long_run(Event::Compose(vec![noise(0.5), published()]));
-    assert!((2.418..2.433).contains(&apart), "{apart}");
     let whole = long_run(masked(1.0, 0.5));
     assert!((2.4179..2.4186).contains(&whole), "{whole}");
     assert_eq!(long_run(masked(0.0, 0.5)), 0.0);
@@ -105,7 +111,7 @@ fn floor(delta: f64) -> f64 {
 #[test]
 fn no_account_can_lie_below_the_floor_and_ours_is_close_to_it() {
     let floor = floor(1e-5);
-    let joint = epsilon(Event::Compose(vec![published(), noise(0.5)]), 1e-4, 200_000, 1e-5);
+    let joint = epsilon(selected(published(), 0.5), 1e-4, 200_000, 1e-5);
     assert!((0.3145..0.3175).contains(&floor), "{floor}");
     assert!(joint >= floor && joint <= 1.02 * floor, "{floor} {joint}");
     // Twins that price the run too low, by the record's share or by the weights, fall below it.
@@ -114,22 +120,18 @@ fn no_account_can_lie_below_the_floor_and_ours_is_close_to_it() {
 }
 
 #[test]
-fn without_draws_it_is_the_gaussian_and_without_noise_to_speak_of_the_selection() {
-    let none = Event::Compose(vec![exponential(0.3, 0, 100, 0.1, 1.0), noise(0.8)]);
-    let plain = epsilon(noise(0.8), 0.01, 500, 1e-6);
-    let same = epsilon(none, 0.01, 500, 1e-6);
-    assert!(same >= plain * (1.0 - 1e-4) && same <= plain * (1.0 + 1e-3), "{plain} {same}");
-
+fn without_noise_to_speak_of_it_is_the_selection() {
     let sharp = exponential(1.0, 20, 1000, 0.5, 0.75);
     let alone = epsilon(sharp.clone(), 0.01, 500, 1e-6);
-    let faint = epsilon(Event::Compose(vec![sharp, noise(1e4)]), 0.01, 500, 1e-6);
+    let faint = epsilon(selected(sharp, 1e4), 0.01, 500, 1e-6);
     assert!((faint / alone - 1.0).abs() < 1e-2, "{alone} {faint}");
 }
 
 #[test]
 fn one_unsampled_use_is_the_pair_itself() {
-    let pair = CappedSelection::new(1.0, 10, 500, 0.3, 1.0).unwrap().with_noise(0.7, TAIL).unwrap();
-    let event = Event::Compose(vec![exponential(1.0, 10, 500, 0.3, 1.0), noise(0.7)]);
+    let selection = CappedSelection::new(1.0, 10, 500, 0.3, 1.0).unwrap();
+    let pair = selection.with_noise(0.7, 1.0, TAIL).unwrap();
+    let event = selected(exponential(1.0, 10, 500, 0.3, 1.0), 0.7);
     let account = Accountant::new(Neighbouring::AddRemove).compose(&event).unwrap();
     for epsilon in [0.1, 1.0, 3.0] {
         let (whole, one) = (account.delta(epsilon).unwrap().delta, pair.delta(epsilon));
@@ -162,9 +164,12 @@ fn extremes_answer() {
                 // A million draws of which bounded range alone is of use take a second each.
                 let noises: &[f64] = if draws > 1000 { &[1.0] } else { &[0.05, 1.0, 1e4] };
                 for noise_multiplier in noises.iter().copied() {
-                    let pair = selection.with_noise(noise_multiplier, TAIL).unwrap();
-                    let what = format!("{draws} {candidates} {cap} {range} {noise_multiplier}");
-                    assert_sound(&pair, &what);
+                    for kept in if draws > 1000 { &[1.0][..] } else { &[1.0, 0.1, 1e-200] } {
+                        let pair = selection.with_noise(noise_multiplier, *kept, TAIL).unwrap();
+                        let what =
+                            format!("{draws} {candidates} {cap} {range} {noise_multiplier} {kept}");
+                        assert_sound(&pair, &what);
+                    }
                 }
             }
         }
@@ -176,15 +181,18 @@ fn extremes_answer() {
     }
     for (range, noise_multiplier) in [(1e-310, 1.0), (1e-310, 1e308), (0.1, 1e308), (0.0, 1e308)] {
         let selection = CappedSelection::new(range, 3, 9, 1.0, 1.0).unwrap();
-        assert_sound(&selection.with_noise(noise_multiplier, TAIL).unwrap(), "faint");
+        assert_sound(&selection.with_noise(noise_multiplier, 1.0, TAIL).unwrap(), "faint");
         assert_sound(&uniform_mask(0.5, noise_multiplier, TAIL).unwrap(), "faint");
     }
     assert!(CappedSelection::new(0.1, 2, 1, 1.0, 1.0).is_err());
     assert!(CappedSelection::new(0.1, 1, 2, 0.0, 1.0).is_err());
     let selection = CappedSelection::new(0.1, 1, 2, 1.0, 1.0).unwrap();
     for noise_multiplier in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-300] {
-        assert!(selection.with_noise(noise_multiplier, TAIL).is_err());
+        assert!(selection.with_noise(noise_multiplier, 1.0, TAIL).is_err());
         assert!(uniform_mask(0.5, noise_multiplier, TAIL).is_err());
+    }
+    for kept in [0.0, -0.5, 1.1, f64::NAN] {
+        assert!(selection.with_noise(1.0, kept, TAIL).is_err());
     }
     assert!(uniform_mask(1.5, 1.0, TAIL).is_err());
 }
@@ -200,11 +208,12 @@ proptest! {
         spare in 0u64..5000,
         cap in 0.02f64..2.0,
         noise_multiplier in 0.3f64..4.0,
+        kept in prop_oneof![Just(1.0), 0.05f64..1.0],
     ) {
         let candidates = draws + more + spare;
         let pair = |draws: u64, noise_multiplier: f64| {
             let selection = CappedSelection::new(range, draws, candidates, cap, 1.0).unwrap();
-            selection.with_noise(noise_multiplier, TAIL).unwrap()
+            selection.with_noise(noise_multiplier, kept, TAIL).unwrap()
         };
         let base = pair(draws, noise_multiplier);
         let louder = pair(draws, 1.3 * noise_multiplier);
@@ -239,7 +248,7 @@ proptest! {
 
 #[test]
 fn it_rises_with_the_rate_and_the_steps() {
-    let step = || Event::Compose(vec![exponential(0.5, 20, 2000, 0.2, 1.0), noise(0.7)]);
+    let step = || selected(exponential(0.5, 20, 2000, 0.2, 1.0), 0.7);
     let base = epsilon(step(), 0.01, 400, 1e-6);
     assert!(epsilon(step(), 0.01, 800, 1e-6) > base);
     assert!(epsilon(step(), 0.02, 400, 1e-6) > base);

@@ -4,6 +4,7 @@
 
 mod deciding;
 mod joint_account;
+mod meaning;
 mod pld_calibrate;
 mod pld_extremes;
 mod pld_properties;
@@ -15,4 +16,5 @@ mod rdp_events;
 mod rdp_group;
 mod rdp_joint;
 mod rdp_sampled;
+mod released;
 mod theorem;

@@ -125,6 +125,21 @@ fn leaf() -> impl Strategy<Value = Event> {
             draws,
             noise: [MaxNoise::Gumbel, MaxNoise::Laplace, MaxNoise::Exponential][noise as usize]
         }),
+        (size.clone(), 0.0..1.0_f64).prop_map(|(log, share)| Event::UniformMask {
+            share,
+            event: Box::new(Event::Gaussian { noise_multiplier: 10_f64.powf(-0.4 * log) }),
+        }),
+        (size.clone(), 0..30_u64, 0.05..1.0_f64).prop_map(|(log, draws, kept)| Event::Selected {
+            by: Box::new(Event::Exponential {
+                epsilon: 10_f64.powf(0.5 * log),
+                draws,
+                candidates: Some(1000),
+                cap: Some(0.2),
+                l2: Some(1.0),
+            }),
+            sensitivity: Some(kept),
+            noise: Box::new(Event::Gaussian { noise_multiplier: 10_f64.powf(-0.4 * log) }),
+        }),
         (size, 0..20_u64).prop_map(|(log, draws)| Event::LimitedDomain {
             epsilon: 10_f64.powf(log),
             delta: 1e-12,
@@ -140,10 +155,8 @@ fn nested() -> impl Strategy<Value = Event> {
             (0.0..5.0_f64, inner.clone())
                 .prop_map(|(log, event)| event.repeat(10_f64.powf(log) as u64)),
             (-9.0..0.0_f64, inner.clone()).prop_map(|(log, event)| event.poisson(10_f64.powf(log))),
-            (1..1000_u64, inner.clone())
+            (1..1000_u64, inner)
                 .prop_map(|(groups, event)| Event::Cluster { groups, event: Box::new(event) }),
-            (0.0..1.0_f64, inner)
-                .prop_map(|(share, event)| Event::UniformMask { share, event: Box::new(event) }),
         ]
     })
 }

@@ -15,6 +15,8 @@ struct Case {
     weight: f64,
     cap: f64,
     multiplier: f64,
+    /// What a second clip leaves of the change; the multiplier is relative to that.
+    kept: f64,
 }
 
 impl Case {
@@ -34,6 +36,7 @@ impl Case {
         let mut pending = vec![(Vec::new(), 1.0, 1.0, 0.0)];
         while let Some((chosen, p, q, seen)) = pending.pop() {
             if chosen.len() == self.draws {
+                let seen = (seen / self.kept.powi(2)).min(1.0);
                 let noise = 0.5 * order * (order - 1.0) * seen / self.multiplier.powi(2);
                 total += f64::powf(p / q, order) * q * noise.exp();
                 continue;
@@ -66,7 +69,11 @@ impl Case {
             l2: Some(l2),
         };
         let noise = Event::Gaussian { noise_multiplier: self.multiplier };
-        Event::Compose(if joint { vec![selection, noise] } else { vec![noise, selection] })
+        if !joint {
+            return Event::Compose(vec![selection, noise]);
+        }
+        let sensitivity = Some(self.kept * l2);
+        Event::Selected { by: Box::new(selection), sensitivity, noise: Box::new(noise) }
     }
 
     fn bound(&self, order: f64, joint: bool) -> f64 {
@@ -76,8 +83,9 @@ impl Case {
 }
 
 fn case() -> impl Strategy<Value = Case> {
-    (2_usize..7, 1_usize..4, 0.01_f64..4.0, 0.05_f64..3.0, 0.3_f64..10.0).prop_flat_map(
-        |(candidates, draws, weight, cap, multiplier)| {
+    let kept = prop_oneof![Just(1.0), 0.1_f64..1.0];
+    (2_usize..7, 1_usize..4, 0.01_f64..4.0, 0.05_f64..3.0, 0.3_f64..10.0, kept).prop_flat_map(
+        |(candidates, draws, weight, cap, multiplier, kept)| {
             let draws = draws.min(candidates);
             let vector = || proptest::collection::vec(-2.0_f64..2.0, candidates);
             (vector(), vector()).prop_map(move |(without, change)| Case {
@@ -87,6 +95,7 @@ fn case() -> impl Strategy<Value = Case> {
                 weight,
                 cap,
                 multiplier,
+                kept,
             })
         },
     )
@@ -119,6 +128,7 @@ fn the_worst_small_case_is_near_the_bound_and_a_weaker_claim_breaks() {
         weight: 0.05,
         cap: 1.0,
         multiplier: 0.7,
+        kept: 1.0,
     };
     let exact = case.moment(2.0).ln();
     let bound = case.bound(2.0, true);
@@ -146,7 +156,11 @@ fn limits_hold() {
     };
     let noise = |noise_multiplier| Event::Gaussian { noise_multiplier };
     let joint = |draws, candidates, epsilon, multiplier| {
-        divergence(&Event::Compose(vec![selection(draws, candidates, epsilon), noise(multiplier)]))
+        divergence(&Event::Selected {
+            by: Box::new(selection(draws, candidates, epsilon)),
+            sensitivity: None,
+            noise: Box::new(noise(multiplier)),
+        })
     };
     // No weight: a uniform mask, with k / (p - k + 1) for k / p.
     let share = 100.0 / 99_901.0;

@@ -163,7 +163,7 @@ fn any_rate() -> impl Strategy<Value = f64> {
 }
 
 fn any_event() -> impl Strategy<Value = Event> {
-    let leaf = (0_u8..12, any_positive(), any_positive(), any_count(), any_rate()).prop_map(
+    let leaf = (0_u8..13, any_positive(), any_positive(), any_count(), any_rate()).prop_map(
         |(kind, first, second, count, share)| {
             let delta = share * 0.99;
             let (noise_multiplier, epsilon) = (first, first);
@@ -183,6 +183,17 @@ fn any_event() -> impl Strategy<Value = Event> {
                     candidates: capped.then_some(1000),
                     cap: Some(second),
                     l2: Some(second),
+                },
+                12 => Event::Selected {
+                    by: Box::new(Event::Exponential {
+                        epsilon,
+                        draws: count.min(1000),
+                        candidates: Some(1000),
+                        cap: Some(second),
+                        l2: Some(second),
+                    }),
+                    sensitivity: Some(second * share).filter(|small| *small > 0.0),
+                    noise: Box::new(gaussian(noise_multiplier)),
                 },
                 8 => Event::UniformMask { share, event: Box::new(gaussian(noise_multiplier)) },
                 9 => Event::SparseVector {

@@ -85,6 +85,16 @@ fn events_are_read_as_the_paper_would() {
     // The cap limits the range at the paper's clip; where the L2 bound does, epsilon'' is larger.
     let capped = run(Event::Compose(vec![selection(Some(0.1), Some(0.75)), noise.clone()]));
     assert_eq!(as_printed(&capped, 1e-5).unwrap(), as_printed(&both, 1e-5).unwrap());
+    let by = Event::Exponential {
+        epsilon: 0.283_786_953_672_762_13,
+        draws: 100,
+        candidates: Some(100_000),
+        cap: Some(0.1),
+        l2: Some(0.75),
+    };
+    let (by, noise_on_it) = (Box::new(by), Box::new(noise.clone()));
+    let joint = run(Event::Selected { by, sensitivity: None, noise: noise_on_it });
+    assert_eq!(as_printed(&joint, 1e-5).unwrap(), as_printed(&both, 1e-5).unwrap());
     let loose = run(Event::Compose(vec![selection(Some(0.1), Some(0.05)), noise.clone()]));
     assert!(as_printed(&loose, 1e-5).unwrap().figure.epsilon > 40.0);
     for other in [noise.clone(), run(Event::Pure { epsilon: 1.0 }), run(Event::Compose(vec![]))] {

@@ -9,6 +9,11 @@ fn samples() -> Vec<(Event, &'static str)> {
     let gaussian = || Event::Gaussian { noise_multiplier: 0.5 };
     let exponential =
         |candidates, cap, l2| Event::Exponential { epsilon: 0.27, draws: 100, candidates, cap, l2 };
+    let selected = |sensitivity| Event::Selected {
+        by: Box::new(exponential(Some(100_000), Some(0.1), Some(0.75))),
+        sensitivity,
+        noise: Box::new(gaussian()),
+    };
     let sparse = |value_epsilon| Event::SparseVector {
         threshold_epsilon: 0.1,
         query_epsilon: 0.2,
@@ -42,6 +47,14 @@ fn samples() -> Vec<(Event, &'static str)> {
         (
             exponential(Some(100_000), Some(0.1), Some(0.75)),
             r#"{"exponential":{"epsilon":0.27,"draws":100,"candidates":100000,"cap":0.1,"l2":0.75}}"#,
+        ),
+        (
+            selected(None),
+            r#"{"selected":{"by":{"exponential":{"epsilon":0.27,"draws":100,"candidates":100000,"cap":0.1,"l2":0.75}},"noise":{"gaussian":{"noise_multiplier":0.5}}}}"#,
+        ),
+        (
+            selected(Some(0.2)),
+            r#"{"selected":{"by":{"exponential":{"epsilon":0.27,"draws":100,"candidates":100000,"cap":0.1,"l2":0.75}},"sensitivity":0.2,"noise":{"gaussian":{"noise_multiplier":0.5}}}}"#,
         ),
         (
             Event::UniformMask { share: 0.001, event: Box::new(gaussian()) },

@@ -45,13 +45,15 @@ fn an_unknown_kind_is_refused_by_name_even_in_the_last_line() {
 
 #[test]
 fn an_unknown_version_is_refused_by_name() {
-    for version in [0, 2, u64::MAX] {
+    for version in [0, 1, 3, u64::MAX] {
         let content = format!(r#"{{"header":{{"version":{version},"colour":"blue"}}}}"#);
         let error = error_of(&sealed(&content, 0));
         assert_eq!(error, (1, LineError::UnknownVersion(version)));
         // Whatever a later version seals its lines with.
         let error = error_of(format!("{content}\n").as_bytes());
         assert_eq!(error, (1, LineError::UnknownVersion(version)));
+        // What the first version said by position has a form of its own.
+        assert_eq!(error.1.to_string().contains("{\"selected\": "), version == 1);
     }
 }
 
@@ -91,7 +93,7 @@ fn wrong_content_is_refused_although_its_checksum_is_right() {
 #[test]
 fn a_wrong_header_is_refused_although_its_checksum_is_right() {
     let whole =
-        r#"{"header":{"version":1,"neighbouring":"add-remove","unit":"line","delta":1e-6}}"#;
+        r#"{"header":{"version":2,"neighbouring":"add-remove","unit":"line","delta":1e-6}}"#;
     assert!(replay(&sealed(whole, 0)).is_ok());
     for (from, to) in [
         ("1e-6", "-1e-6"),
@@ -99,9 +101,9 @@ fn a_wrong_header_is_refused_although_its_checksum_is_right() {
         ("1e-6", "NaN"),
         ("add-remove", "swap"),
         ("\"line\"", "\"village\""),
-        ("\"version\":1", "\"version\":1,\"version\":1"),
-        ("\"version\":1", "\"version\":\"1\""),
-        ("\"version\":1,", ""),
+        ("\"version\":2", "\"version\":2,\"version\":2"),
+        ("\"version\":2", "\"version\":\"2\""),
+        ("\"version\":2,", ""),
         ("1e-6", "1e-6,\"epsilon\":3"),
         ("1e-6", "1e-6,\"public\":[{\"name\":\"\",\"value\":\"\"}]"),
     ] {
@@ -111,7 +113,7 @@ fn a_wrong_header_is_refused_although_its_checksum_is_right() {
 
 #[test]
 fn a_file_that_is_no_ledger_is_refused() {
-    for text in [&b""[..], b"{", b"\0\0\0\0", b"\xff\xfe\xfd", b"{\"header\":{\"version\":1}}"] {
+    for text in [&b""[..], b"{", b"\0\0\0\0", b"\xff\xfe\xfd", b"{\"header\":{\"version\":2}}"] {
         assert!(matches!(replay(text), Err(LedgerError::NoHeader(_))), "{text:?}");
     }
     for text in [&b"\n"[..], b"\n\n\n", b"\0\n", b"\xff\xfe\n\xfd", b"{}\n", b"[1]\n{}\n"] {

@@ -3,6 +3,7 @@
 
 mod crash;
 mod damage;
+mod event_check;
 mod event_json;
 mod file;
 mod hostile;

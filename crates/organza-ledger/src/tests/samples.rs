@@ -112,10 +112,27 @@ pub(super) fn any_event() -> impl Strategy<Value = Event> {
         (positive(), probability(), any::<u64>())
             .prop_map(|(epsilon, delta, draws)| Event::LimitedDomain { epsilon, delta, draws }),
     ];
+    let gaussian = || positive().prop_map(|noise_multiplier| Event::Gaussian { noise_multiplier });
+    let simple = prop_oneof![
+        8 => simple,
+        1 => (probability(), gaussian())
+            .prop_map(|(share, noise)| Event::UniformMask { share, event: Box::new(noise) }),
+        1 => (positive(), any::<u64>(), positive(), positive(), any::<bool>(), gaussian()).prop_map(
+            |(epsilon, draws, cap, l2, clipped, noise)| Event::Selected {
+                by: Box::new(Event::Exponential {
+                    epsilon,
+                    draws,
+                    candidates: Some(draws.max(1)),
+                    cap: Some(cap),
+                    l2: Some(l2),
+                }),
+                sensitivity: clipped.then_some(l2),
+                noise: Box::new(noise),
+            }
+        ),
+    ];
     let anywhere = simple.prop_recursive(4, 12, 3, |event| {
         prop_oneof![
-            (probability(), event.clone())
-                .prop_map(|(share, event)| Event::UniformMask { share, event: Box::new(event) }),
             (1_u64.., event.clone())
                 .prop_map(|(groups, event)| Event::Cluster { groups, event: Box::new(event) }),
             vec(event.clone(), 0..3).prop_map(Event::Compose),

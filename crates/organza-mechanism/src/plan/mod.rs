@@ -77,7 +77,8 @@ impl Plan {
         let shape = Arc::new(settings.shape.clone());
         let most = selector.most(shape.coordinates(), shape.widest());
         let noise = Noise::new(grid, settings.neighbouring, settings.noise, most)?;
-        let step_event = selector.event(noise.event(selector.as_ref())?).poisson(settings.rate);
+        let step_event = selector.event(noise.event(selector.as_ref())?, noise.kept());
+        let step_event = step_event.poisson(settings.rate);
         Ok(Self(Arc::new(Checked { settings, shape, grid, selector, noise, step_event })))
     }
 

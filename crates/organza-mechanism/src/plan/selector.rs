@@ -40,13 +40,10 @@ pub(crate) fn build(
                 draws,
                 weight: weight * grid.step(),
                 cap: grid.steps(cap),
-                event: Event::Exponential {
-                    epsilon,
-                    draws,
-                    candidates: Some(candidates(by, shape)),
-                    cap: Some(cap),
-                    l2: Some(sensitivity.change),
-                },
+                epsilon,
+                candidates: candidates(by, shape),
+                largest: cap,
+                change: sensitivity.change,
             })
         }
         SelectionSettings::SparseVector {

@@ -27,7 +27,13 @@ pub(crate) struct Exponential {
     pub(crate) weight: f64,
     /// S0, in grid steps.
     pub(crate) cap: f64,
-    pub(crate) event: Event,
+    /// The bounded range of one draw.
+    pub(crate) epsilon: f64,
+    pub(crate) candidates: u64,
+    /// S0, in the averaged gradient.
+    pub(crate) largest: f64,
+    /// C: how far a unit moves the averaged gradient.
+    pub(crate) change: f64,
 }
 
 impl Selector for Exponential {
@@ -46,16 +52,22 @@ impl Selector for Exponential {
         draw(&scores, self.draws, self.weight, self.cap, random, workspace, selected);
     }
 
-    fn event(&self, noise: Event) -> Event {
-        Event::Compose(vec![self.event.clone(), noise])
+    fn event(&self, noise: Event, kept: f64) -> Event {
+        Event::Selected {
+            by: Box::new(Event::Exponential {
+                epsilon: self.epsilon,
+                draws: self.draws,
+                candidates: Some(self.candidates),
+                cap: Some(self.largest),
+                l2: Some(self.change),
+            }),
+            sensitivity: (kept < 1.0).then_some(kept * self.change),
+            noise: Box::new(noise),
+        }
     }
 
     fn most(&self, coordinates: u64, widest: u64) -> u64 {
         most_of(self.by, self.draws, coordinates, widest)
-    }
-
-    fn joint(&self) -> bool {
-        true
     }
 }
 

@@ -74,7 +74,7 @@ impl Selector for LimitedDomain {
         selected.sort_unstable();
     }
 
-    fn event(&self, noise: Event) -> Event {
+    fn event(&self, noise: Event, _: f64) -> Event {
         let Self { epsilon, delta, draws, .. } = *self;
         Event::Compose(vec![Event::LimitedDomain { epsilon, delta, draws }, noise])
     }

@@ -51,8 +51,9 @@ pub(crate) trait Selector: Debug + Send + Sync {
         selected: &mut Vec<u64>,
     );
 
-    /// The event of selecting once and then adding `noise` to what was selected, before sampling.
-    fn event(&self, noise: Event) -> Event;
+    /// The event of selecting once and then adding `noise` to what was selected, before sampling. A unit
+    /// moves what gets the noise by at most the part `kept` of what it moves the whole vector.
+    fn event(&self, noise: Event, kept: f64) -> Event;
 
     /// The most coordinates that a selection can hold, of `coordinates` in rows of `widest` at most.
     fn most(&self, coordinates: u64, widest: u64) -> u64;
@@ -60,12 +61,6 @@ pub(crate) trait Selector: Debug + Send + Sync {
     /// How many rows of a unit are counted, for rules that look at counts.
     fn rows_per_unit(&self) -> usize {
         0
-    }
-
-    /// Whether the event states that the noise lies on the selection alone, so that the noise
-    /// multiplier has to be relative to the whole change of the vector before the second clip.
-    fn joint(&self) -> bool {
-        false
     }
 
     /// Whether the event can state Laplace noise on each selected value.
@@ -104,7 +99,7 @@ impl Selector for Everything {
 
     fn select(&self, _: &ClippedSum, _: &mut PrivateRandom, _: &mut Workspace, _: &mut Vec<u64>) {}
 
-    fn event(&self, noise: Event) -> Event {
+    fn event(&self, noise: Event, _: f64) -> Event {
         noise
     }
 

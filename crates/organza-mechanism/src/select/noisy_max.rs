@@ -53,7 +53,7 @@ impl Selector for NoisyMax {
         }
     }
 
-    fn event(&self, noise: Event) -> Event {
+    fn event(&self, noise: Event, _: f64) -> Event {
         Event::Compose(vec![self.event.clone(), noise])
     }
 

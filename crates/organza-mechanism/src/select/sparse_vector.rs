@@ -49,7 +49,7 @@ impl Selector for SparseVector {
         above_threshold(self, sum, random, workspace, selected);
     }
 
-    fn event(&self, noise: Event) -> Event {
+    fn event(&self, noise: Event, _: f64) -> Event {
         let mut selection = Event::SparseVector {
             threshold_epsilon: self.threshold_epsilon,
             query_epsilon: self.query_epsilon,

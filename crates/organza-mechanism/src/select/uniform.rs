@@ -11,7 +11,9 @@ use organza_ledger::Event;
 /// # Privacy
 /// The mask is independent of the data and costs nothing; it even hides most of a record from the
 /// noise that follows: in expectation only the share `draws` / candidates of the square of its
-/// change is seen.
+/// change is seen. With C the change of the whole vector and D the sensitivity after a second clip, the
+/// mask M lets the noise see min(|M v|, D) of it, of whose square over D^2 the mean is at most
+/// min(1, share (C / D)^2).
 #[derive(Debug)]
 pub(crate) struct Uniform {
     pub(crate) by: By,
@@ -36,15 +38,12 @@ impl Selector for Uniform {
         selected.extend_from_slice(workspace.drawn.numbers());
     }
 
-    fn event(&self, noise: Event) -> Event {
-        Event::UniformMask { share: self.share, event: Box::new(noise) }
+    fn event(&self, noise: Event, kept: f64) -> Event {
+        let share = (self.share / (kept * kept)).min(1.0);
+        Event::UniformMask { share, event: Box::new(noise) }
     }
 
     fn most(&self, coordinates: u64, widest: u64) -> u64 {
         most_of(self.by, self.draws, coordinates, widest)
-    }
-
-    fn joint(&self) -> bool {
-        true
     }
 }

@@ -23,7 +23,7 @@ const USELESS: f64 = 100.0;
 const EXAMPLES: &str = "\
 Examples:
   organza account --rate 1e-4 --steps 200000 --noise-multiplier 0.5 --delta 1e-5
-  organza account --rate 1e-4 --steps 200000 --noise-multiplier 0.5 --delta 1e-5 \\
+  organza account --rate 1e-4 --steps 200000 --deviation 0.375 --delta 1e-5 \\
       --select exponential --draws 100 --selection-epsilon 0.28379 \\
       --candidates 100000 --score-cap 0.1 --score-l2 0.75 --plot curve.svg
   organza account --file question.json --json

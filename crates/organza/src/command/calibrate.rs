@@ -80,7 +80,7 @@ struct TargetOptions {
 /// The parameters that can be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Find {
-    /// The smallest deviation of the noise over the sensitivity
+    /// The smallest deviation of the noise, over the sensitivity of what it is added to
     NoiseMultiplier,
     /// The largest number of steps
     Steps,
@@ -109,7 +109,8 @@ impl Calibrate {
         }
         output.result(&Report {
             answer: Answer::from_guarantee(&guarantee, seconds),
-            noise_multiplier: found.noise_multiplier,
+            noise_multiplier: found.needed_noise_multiplier()?,
+            deviation: found.deviation,
             selection_epsilon: found.selection_epsilon,
             rate: found.rate,
             steps: found.steps,
@@ -136,8 +137,13 @@ impl Calibrate {
             selection: self.training.selection(share)?,
         };
         let found = training.noise_multiplier(target)?;
+        let (noise_multiplier, deviation) = match self.training.sensitivity()? {
+            None => (Some(above(found.noise_multiplier, DIGITS)), None),
+            Some(moved) => (None, Some(above(found.noise_multiplier * moved, DIGITS))),
+        };
         let training = TrainingOptions {
-            noise_multiplier: Some(above(found.noise_multiplier, DIGITS)),
+            noise_multiplier,
+            deviation,
             selection_epsilon: found.selection_epsilon.map(|range| below(range, DIGITS)),
             ..self.training.clone()
         };
@@ -186,6 +192,7 @@ impl Calibrate {
         let training = &self.training;
         let given = match self.find {
             Find::NoiseMultiplier if training.noise_multiplier.is_some() => "--noise-multiplier",
+            Find::NoiseMultiplier if training.deviation.is_some() => "--deviation",
             Find::NoiseMultiplier | Find::SelectionEpsilon
                 if training.selection_epsilon.is_some() =>
             {
@@ -247,7 +254,8 @@ impl TargetOptions {
 /// What was found.
 #[derive(Serialize)]
 struct Report {
-    noise_multiplier: Option<f64>,
+    noise_multiplier: f64,
+    deviation: Option<f64>,
     selection_epsilon: Option<f64>,
     rate: Option<f64>,
     steps: Option<u64>,
@@ -267,6 +275,7 @@ impl fmt::Display for Report {
             None => Ok(()),
         };
         row("noise multiplier", training.noise_multiplier.map(number))?;
+        row("noise deviation", training.deviation.map(number))?;
         row("selection epsilon", training.selection_epsilon.map(number))?;
         row("rate", training.rate.map(number))?;
         row("steps", training.steps.map(count))?;

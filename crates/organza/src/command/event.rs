@@ -16,7 +16,7 @@ Examples:
   echo '{\"gaussian\": {\"noise_multiplier\": 0.5}}' | organza event check -
 
 An event is a JSON object with one key, its kind: gaussian, laplace, exponential, poisson, \
-repeat, compose and so on. A question wraps one: {\"version\": 1, \"event\": ..., \
+repeat, compose and so on. A question wraps one: {\"version\": 2, \"event\": ..., \
 \"neighbouring\": \"add-remove\", \"accountant\": \"pld\", \"delta\": 1e-5}.";
 
 /// Check privacy events and put them into words

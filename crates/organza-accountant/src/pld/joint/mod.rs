@@ -67,20 +67,52 @@ impl CappedSelection {
     }
 
     /// A pair that dominates the draws together with Gaussian noise on *just the selected*
-    /// coordinates, of standard deviation `noise_multiplier` x `l2`, after a map that does not
-    /// expand distances at the most.
+    /// coordinates, after a map that does not expand distances and bounds what a record moves to
+    /// `kept` x `l2`, with 0 < `kept` <= 1. The deviation of the noise is `noise_multiplier` x `kept` x
+    /// `l2`: the multiplier is relative to the true sensitivity.
     ///
-    /// Without any draw it is the pair of the Gaussian on the whole vector.
+    /// Without any draw nothing is released. The pair is never dearer than that of the selection
+    /// composed with a Gaussian of this multiplier.
     ///
     /// # Privacy
-    /// Theorem 2 of `docs/concepts/joint-account.md`.
+    /// Theorem 2 of `docs/concepts/joint-account.md`, and what it says there of a second clip.
     ///
     /// # Errors
-    /// If the noise multiplier is not positive and finite.
-    pub fn with_noise(&self, noise_multiplier: f64, tail: f64) -> Result<Pair, AccountError> {
-        let shift = shift(noise_multiplier)?;
+    /// If the noise multiplier is not positive and finite, or `kept` is out of range.
+    pub fn with_noise(
+        &self,
+        noise_multiplier: f64,
+        kept: f64,
+        tail: f64,
+    ) -> Result<Pair, AccountError> {
+        let noise = Shift::new(noise_multiplier, kept)?;
         let selection = self.pair(tail);
-        Ok(step::curve(&self.facts, &selection, shift, tail).pair())
+        if self.facts.draws == 0 {
+            return Ok(selection);
+        }
+        Ok(step::curve(&self.facts, &selection, noise, tail).pair())
+    }
+}
+
+/// By how many standard deviations a record moves the noise on what was selected.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Shift {
+    /// At the most: one over the noise multiplier.
+    most: f64,
+    /// What of the record's norm has to be selected for that, as a share of its bound: below one
+    /// where a second clip bounds the change further.
+    kept: f64,
+}
+
+impl Shift {
+    fn new(noise_multiplier: f64, kept: f64) -> Result<Self, AccountError> {
+        check("sensitivity", kept, kept > 0.0 && kept <= 1.0)?;
+        Ok(Self { most: shift(noise_multiplier)?, kept })
+    }
+
+    /// Where a part of the record is selected whose norm is this share of the bound.
+    fn of(&self, part: f64) -> f64 {
+        self.most * (part / self.kept).min(1.0)
     }
 }
 

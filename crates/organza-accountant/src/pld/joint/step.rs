@@ -3,7 +3,7 @@
 use super::curve::Curve;
 use super::facts::Facts;
 use super::hits::Hits;
-use super::{noise, per_draw};
+use super::{Shift, noise, per_draw};
 use crate::normal;
 use crate::pld::Pair;
 
@@ -18,36 +18,41 @@ const FEW: u64 = 16;
 const SHARES: [f64; 8] = [0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 5.0];
 
 /// Upper bounds of the step's profile: for a record that shifts the noise by `shift` standard
-/// deviations if all of it is selected, and draws that `selection` dominates, the least over s of
+/// deviations at the most, and draws that `selection` dominates, the least over s of
 ///
 /// H(a) <= E\[V(a/r; shift s)\] + hits E\[m_s(a e^(-B)/r)\],
 ///
-/// r the ratio of `selection` under its P, m_s as in [`Hits`]. s = 1 with m_s = 0 is the composition
-/// of selection with the whole Gaussian, so the result is never worse than that. For few draws the
-/// bound of [`per_draw`] competes too. Values below `tail` are not followed.
-pub(super) fn curve(facts: &Facts, selection: &Pair, shift: f64, tail: f64) -> Curve {
+/// r the ratio of `selection` under its P, m_s as in [`Hits`], hits the expected square of the shift
+/// over that of the largest. s = 1 with m_s = 0 is the composition of selection with the whole
+/// Gaussian, so the result is never worse than that. For few draws the bound of [`per_draw`] competes
+/// too. Values below `tail` are not followed.
+pub(super) fn curve(facts: &Facts, selection: &Pair, shift: Shift, tail: f64) -> Curve {
+    let (whole, hits_of_all) =
+        (shift, facts.hits / (shift.kept * shift.kept) * (1.0 + 4.0 * f64::EPSILON));
+    let shift = whole.most;
     let reach = 0.5 * shift * shift + normal::exceeded_with(tail) * shift;
     let highest = selection.loss(selection.masses.len() - 1).max(0.0);
     let top = reach + facts.largest_loss() + highest;
-    let typical = facts.hits.sqrt().min(1.0);
+    let typical = hits_of_all.sqrt().min(1.0);
     let wanted = (shift / 160.0).min(typical * shift / 8.0).max(top / MOST);
     let selection = match_grid(selection, wanted);
     let table = Table::new(&selection, wanted, top);
 
-    let whole = table.expectation(|log| noise::curve(log, shift), |_| Some(0.0));
-    let mut best = Curve { step: table.step, values: whole.unwrap_or_default() };
+    let apart = table.expectation(|log| noise::curve(log, shift), |_| Some(0.0));
+    let mut best = Curve { step: table.step, values: apart.unwrap_or_default() };
     // Below this the round-off of V would swamp what a smaller s gains.
     let smallest = 1e-5 / shift;
     let hits = Hits::new(shift, 0.02 * shift * (SHARES[0] * typical).max(smallest).min(1.0), reach);
     for share in SHARES.map(|factor| factor * typical) {
-        if share >= 1.0 || share < smallest {
+        // Where the shift may be the largest all the time, nothing is gained over it.
+        if share >= 1.0 || share < smallest || hits_of_all >= 1.0 {
             continue;
         }
         let values = table.expectation(
             |log| noise::curve(log, shift * share),
             |sums| {
                 let first = table.first - facts.largest_loss();
-                hits.add(share, facts.hits, first, table.fine, sums)
+                hits.add(share, hits_of_all, first, table.fine, sums)
             },
         );
         if let Some(values) = values {
@@ -55,7 +60,7 @@ pub(super) fn curve(facts: &Facts, selection: &Pair, shift: f64, tail: f64) -> C
         }
     }
     if facts.draws > 0 && facts.draws <= FEW {
-        let other = per_draw::curve(facts, shift, best.step, top, tail);
+        let other = per_draw::curve(facts, whole, best.step, top, tail);
         best = best.min(&other);
     }
     let end = best.values.iter().position(|value| *value < tail);

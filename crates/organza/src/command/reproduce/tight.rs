@@ -69,6 +69,9 @@ fn look(event: &Event, see: &mut dyn FnMut(&Event)) {
     see(event);
     match event {
         Event::Compose(parts) => parts.iter().for_each(|part| look(part, see)),
+        Event::Selected { by, noise, .. } => {
+            [by, noise].into_iter().for_each(|part| look(part, see))
+        }
         Event::Repeat { event, .. } | Event::Poisson { event, .. } => look(event, see),
         _ => {}
     }

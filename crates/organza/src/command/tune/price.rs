@@ -79,7 +79,7 @@ mod tests {
         let account = Accountant::new(organza_ledger::Neighbouring::AddRemove);
         let epsilon = account.compose(&event).unwrap().epsilon(1e-6).unwrap().epsilon;
         serde_json::from_value(json!({
-            "version": 1, "method": "dpsgd", "private": true, "epsilon": epsilon, "delta": 1e-6,
+            "version": 2, "method": "dpsgd", "private": true, "epsilon": epsilon, "delta": 1e-6,
             "neighbouring": "add-remove", "unit": "line", "accountant": "pld", "steps": 1,
             "events": [event], "public": [], "conditions": [], "not_private": []
         }))

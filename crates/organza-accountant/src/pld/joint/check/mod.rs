@@ -8,7 +8,7 @@ use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::{Purpose, RandomSource, sample};
 
 use super::facts::Facts;
-use super::{selected, step};
+use super::{Shift, selected, step};
 use crate::pld::Pair;
 
 /// How far profiles are followed.
@@ -23,11 +23,27 @@ struct Setting {
     cap: f64,
     l2: f64,
     noise_multiplier: f64,
+    /// What a second clip leaves of `l2`; the multiplier is relative to that.
+    kept: f64,
 }
 
 impl Setting {
     const fn new(range: f64, draws: u64, candidates: u64, cap: f64, l2: f64, noise: f64) -> Self {
-        Self { range, draws, candidates, cap, l2, noise_multiplier: noise }
+        Self { range, draws, candidates, cap, l2, noise_multiplier: noise, kept: 1.0 }
+    }
+
+    /// The same with a second clip of this share of `l2` / 2.
+    const fn clipped(self, kept: f64) -> Self {
+        Self { kept, ..self }
+    }
+
+    fn shift(&self) -> Shift {
+        Shift { most: 1.0 / self.noise_multiplier, kept: self.kept }
+    }
+
+    /// The deviation of the noise.
+    fn deviation(&self) -> f64 {
+        self.noise_multiplier * self.kept * self.l2
     }
 
     /// The factor on the scores in the log-weights.
@@ -41,13 +57,15 @@ impl Setting {
 
     fn claim(&self) -> Pair {
         let facts = self.facts();
-        step::curve(&facts, &selected(&facts, TAIL), 1.0 / self.noise_multiplier, TAIL).pair()
+        step::curve(&facts, &selected(&facts, TAIL), self.shift(), TAIL).pair()
     }
 
     /// Claims by theorems that are wrong in one place each.
     fn twins(&self) -> Vec<(&'static str, Pair)> {
         let right = self.facts();
-        let shift = 1.0 / self.noise_multiplier;
+        let shift = self.shift();
+        let half = Shift { most: 0.5 * shift.most, ..shift };
+        let proportional = Shift { kept: 1.0, ..shift };
         let others = (self.candidates - self.draws + 1) as f64;
         let even = Facts {
             likeliest: 1.0 / others,
@@ -63,8 +81,10 @@ impl Setting {
             ("equal weights", step::curve(&even, &selection, shift, TAIL).pair()),
             ("a hit without loss", step::curve(&lossless, &selection, shift, TAIL).pair()),
             ("too few hits", step::curve(&once, &selection, shift, TAIL).pair()),
-            ("twice the noise", step::curve(&right, &selection, 0.5 * shift, TAIL).pair()),
+            ("twice the noise", step::curve(&right, &selection, half, TAIL).pair()),
             ("free selection", step::curve(&lossless, &free, shift, TAIL).pair()),
+            // As if the clip shortened every change, and not only the long ones.
+            ("in proportion", step::curve(&right, &selection, proportional, TAIL).pair()),
         ]
     }
 }
