@@ -28,8 +28,11 @@ pub mod pure;
 pub mod sparse_vector;
 
 mod accountant;
+mod cells;
 mod closed;
 mod compose;
+mod group;
+mod mixture;
 mod pair;
 mod plan;
 mod prepared;
@@ -38,6 +41,7 @@ mod run;
 mod sample;
 mod selection;
 mod solver;
+mod source;
 mod window;
 
 pub use accountant::{Accountant, Direction, Guarantee};

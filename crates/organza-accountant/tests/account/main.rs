@@ -6,6 +6,7 @@ mod deciding;
 mod joint_account;
 mod pld_calibrate;
 mod pld_extremes;
+mod pld_group;
 mod pld_properties;
 mod pld_vectors;
 mod rdp_account;
