@@ -1,15 +1,16 @@
 //! Gaussian noise on a Poisson batch, for a group of records: the Binomial mixture.
 
+use super::binomial::Binomial;
 use super::cells::{Cells, Point};
 use super::grid::{NODES, WEIGHTS};
 use crate::normal;
 
 /// The widest cell, in standard deviations of the noise.
-const WIDEST: f64 = 0.125;
+const WIDEST: f64 = 0.0625;
 /// How much the loss of one joined record may change within the widest cell.
-const STEEPEST: f64 = 0.5;
+const STEEPEST: f64 = 0.25;
 /// How much the loss may change within the widest cell.
-const HIGHEST_CELL: f64 = 0.25;
+const HIGHEST_CELL: f64 = 0.125;
 /// Losses above this are given to plus infinity.
 const HIGHEST_LOSS: f64 = 650.0;
 /// Numbers of joined records that are less likely than exp of this, relative to the likeliest, are
@@ -86,23 +87,18 @@ struct Local {
 impl Mixture {
     /// For a `rate` above zero and below one; less than `tail` of either law is cut off at either end.
     pub(super) fn new(shift: f64, rate: f64, records: u64, tail: f64) -> Self {
-        let absent = -(records as f64) * libm::log1p(-rate);
-        let log_odds = libm::log(rate) - libm::log1p(-rate);
-        // Compensated, or a thousand roundings would add up.
-        let (mut choices, mut carried) = (0.0_f64, 0.0_f64);
-        let joined = (0..=records)
+        let binomial = Binomial::new(records, rate);
+        let joined = (0..=records as usize)
             .map(|joined| {
-                let count = joined as f64;
-                let moved = 0.5 * (count * shift) * (count * shift);
-                let odds = choices + count * log_odds;
-                let size = choices + count * log_odds.abs() + moved;
-                let more = libm::log((records - joined) as f64 / (count + 1.0)) - carried;
-                let sum = choices + more;
-                carried = (sum - choices) - more;
-                choices = sum;
-                Joined { mass: libm::exp(odds - absent), level: odds - moved, size }
+                let moved = 0.5 * (joined as f64 * shift) * (joined as f64 * shift);
+                Joined {
+                    mass: binomial.mass(joined),
+                    level: binomial.odds[joined] - moved,
+                    size: binomial.sizes[joined] + moved,
+                }
             })
             .collect();
+        let absent = binomial.absent;
         let mut mixture = Self { shift, absent, joined, tail, terms: 0.0 };
         let mut terms = 0.0;
         mixture.walk(1.0, |local, _, _| terms += 8.0 + local.weights.len() as f64);
@@ -195,11 +191,9 @@ impl Mixture {
     /// The pair on cells `step` times as wide as the widest.
     pub(super) fn cells(&self, step: f64) -> Cells {
         let bottom = -normal::exceeded_with(self.tail);
-        let lowest = Point { loss: -self.absent, error: 4.0 * f64::EPSILON * self.absent, ..Point::default() };
-        let mut points = vec![lowest];
-        // What lies below all cells has the lowest loss at the least, and that of the first cell at
-        // the most: each direction takes the worse.
-        points[0].without = normal::below(bottom);
+        let mut points: Vec<Point> = Vec::new();
+        // What lies below all cells has at the most the loss of the first. For the other direction
+        // it is given to infinity: as a loss, large and rare, it would rule all moments.
         let mut from_below = (self.weighed(|mean| normal::below(bottom - mean)), 0.0);
         let end = self.walk(step, |local, place, width| {
             let split = self.split(local, place, width);
@@ -219,9 +213,10 @@ impl Mixture {
             error: last.error,
             with: from_below.0,
             without: from_below.1 + normal::above(end),
-            width: points[points.len() - 1].width,
+            width: points.last().map_or(0.0, |point| point.width),
         });
-        Cells { points, infinite: self.above(end) * (1.0 + 1e-12), only_without: 0.0 }
+        let infinite = self.above(end) * (1.0 + 1e-12);
+        Cells { points, infinite, only_without: normal::below(bottom) * (1.0 + 1e-12) }
     }
 
     /// What of a cell goes to either end, under P and under Q, from above.
@@ -274,4 +269,58 @@ struct Split {
     rise: f64,
     left: (f64, f64),
     right: (f64, f64),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::Atoms;
+    use super::super::{Direction, gaussian};
+    use super::*;
+
+    const TAIL: f64 = 1e-25;
+
+    fn delta(atoms: &Atoms, epsilon: f64) -> f64 {
+        let above = atoms.losses.iter().zip(&atoms.masses).filter(|(loss, _)| **loss > epsilon);
+        above.map(|(loss, mass)| -libm::expm1(epsilon - loss) * mass).sum::<f64>() + atoms.infinite
+    }
+
+    #[test]
+    fn one_record_is_the_sampled_gaussian() {
+        for (multiplier, rate) in [(0.3, 1e-6), (0.5, 1e-4), (1.0, 0.01), (2.0, 0.5), (100.0, 0.2)] {
+            let cells = Mixture::new(1.0 / multiplier, rate, 1, TAIL).cells(1.0 / 64.0);
+            let pair = gaussian::pair(multiplier, 1e-3 / multiplier, TAIL);
+            for direction in [Direction::Remove, Direction::Add] {
+                let ours = cells.atoms(direction);
+                let theirs = Atoms::sampled(&pair, rate, direction);
+                for level in [0.0, 0.3, 1.0, 3.0] {
+                    let epsilon = libm::log1p(rate * libm::expm1(level / multiplier));
+                    let (one, other) = (delta(&ours, epsilon), delta(&theirs, epsilon));
+                    let near = 1e-3 * other + 1e-7 * rate;
+                    assert!((one - other).abs() < near, "{multiplier} {rate} {level} {one} {other}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn both_laws_keep_their_mass_and_their_ratio() {
+        for (multiplier, rate, records) in
+            [(0.3, 1e-6, 1000), (1.0, 0.01, 20), (100.0, 0.5, 1000), (30.0, 0.999, 40), (5.0, 0.3, 3)]
+        {
+            let mixture = Mixture::new(1.0 / multiplier, rate, records, TAIL);
+            for (step, raised) in [(1.0, 1e-8), (0.1, 1e-11)] {
+                let cells = mixture.cells(step);
+                let (mut with, mut without) = (cells.infinite, cells.only_without);
+                for point in &cells.points {
+                    with += point.with;
+                    without += point.without;
+                    let told = point.without * libm::exp(point.loss);
+                    // Only at the ends, where each direction rounds up on its own, they may differ.
+                    assert!((told - point.with).abs() <= 1e-11 * point.with + 1e-24, "{point:?}");
+                }
+                assert!((-1e-12..raised).contains(&(with - 1.0)), "{multiplier} {rate} {records}: {with}");
+                assert!((-1e-12..raised).contains(&(without - 1.0)), "{multiplier} {rate} {records}: {without}");
+            }
+        }
+    }
 }

@@ -28,8 +28,10 @@ pub mod pure;
 pub mod sparse_vector;
 
 mod accountant;
+mod binomial;
 mod cells;
 mod closed;
+mod comonotone;
 mod compose;
 mod group;
 mod mixture;

@@ -1,6 +1,7 @@
 //! Where the losses of a phase come from.
 
 use super::cells::Cells;
+use super::comonotone::Comonotone;
 use super::mixture::Mixture;
 use super::plan::Phase;
 use super::prepared::Prepared;
@@ -18,6 +19,8 @@ pub(super) enum Source {
     Unit { prepared: Prepared, rate: f64, tail: f64 },
     /// A group of units whose step is Gaussian noise on a batch.
     Mixture(Mixture),
+    /// A group of units whose step is anything else on a batch.
+    Comonotone(Comonotone),
 }
 
 /// The same on one grid.
@@ -33,8 +36,8 @@ pub(super) enum Gridded {
         /// What the masses may have lost to rounding, relative to them.
         rounding: f64,
     },
-    /// After sampling.
-    Group(Cells),
+    /// After sampling, with what the masses may have lost to rounding.
+    Group(Cells, f64),
 }
 
 impl Source {
@@ -49,14 +52,14 @@ impl Source {
             let shift = phase.batch.shift_square.sqrt();
             return Ok(Self::Mixture(Mixture::new(shift, rate, records, tail)));
         }
-        Err(AccountError::OutOfRange("groups".into()))
+        Ok(Self::Comonotone(Comonotone::new(&phase.batch, rate, records, tail)?))
     }
 
     /// A grid that is coarse and cheap, yet shows the shape of the loss.
     pub(super) fn coarse_step(&self) -> f64 {
         match self {
             Self::Unit { prepared, .. } => prepared.coarse_step(),
-            Self::Mixture(_) => 1.0,
+            Self::Mixture(_) | Self::Comonotone(_) => 1.0,
         }
     }
 
@@ -65,6 +68,7 @@ impl Source {
         match self {
             Self::Unit { prepared, .. } => prepared.fitting(wanted),
             Self::Mixture(mixture) => mixture.fitting(wanted),
+            Self::Comonotone(group) => group.fitting(wanted),
         }
     }
 
@@ -73,6 +77,7 @@ impl Source {
         match self {
             Self::Unit { prepared, .. } => prepared.is_exact(),
             Self::Mixture(_) => false,
+            Self::Comonotone(group) => group.is_exact(),
         }
     }
 
@@ -85,7 +90,11 @@ impl Source {
                 let lone_shift = prepared.lone_shift();
                 Gridded::Unit { pair, rate: *rate, tail: *tail, lone_shift, rounding }
             }
-            Self::Mixture(mixture) => Gridded::Group(mixture.cells(step)),
+            Self::Mixture(mixture) => Gridded::Group(mixture.cells(step), MASS_ERROR),
+            Self::Comonotone(group) => {
+                let (cells, rounding) = group.cells(step);
+                Gridded::Group(cells, rounding)
+            }
         }
     }
 }
@@ -111,7 +120,7 @@ impl Gridded {
                 };
                 (atoms, *rounding)
             }
-            Self::Group(cells) => (cells.atoms(direction), MASS_ERROR),
+            Self::Group(cells, rounding) => (cells.atoms(direction), *rounding),
         }
     }
 }
