@@ -174,12 +174,9 @@ impl Mixture {
         let all = some + libm::exp(-scale);
         // ln(R / b_0), which is never negative, and accurate where it is small.
         let excess = if scale > 0.0 { scale + libm::log(all) } else { libm::log1p(some) };
-        let mean = weights
-            .iter()
-            .zip(first..)
-            .map(|(weight, count)| weight * count as f64)
-            .sum::<f64>()
-            / all;
+        let mean =
+            weights.iter().zip(first..).map(|(weight, count)| weight * count as f64).sum::<f64>()
+                / all;
         weights.iter_mut().for_each(|weight| *weight /= all);
         let size = self.joined[last].size + last as f64 * self.shift * place.abs();
         let relative = 4.0 * f64::EPSILON * (16.0 + size + weights.len() as f64);
@@ -286,7 +283,8 @@ mod tests {
 
     #[test]
     fn one_record_is_the_sampled_gaussian() {
-        for (multiplier, rate) in [(0.3, 1e-6), (0.5, 1e-4), (1.0, 0.01), (2.0, 0.5), (100.0, 0.2)] {
+        for (multiplier, rate) in [(0.3, 1e-6), (0.5, 1e-4), (1.0, 0.01), (2.0, 0.5), (100.0, 0.2)]
+        {
             let cells = Mixture::new(1.0 / multiplier, rate, 1, TAIL).cells(1.0 / 64.0);
             let pair = gaussian::pair(multiplier, 1e-3 / multiplier, TAIL);
             for direction in [Direction::Remove, Direction::Add] {
@@ -296,7 +294,10 @@ mod tests {
                     let epsilon = libm::log1p(rate * libm::expm1(level / multiplier));
                     let (one, other) = (delta(&ours, epsilon), delta(&theirs, epsilon));
                     let near = 1e-3 * other + 1e-7 * rate;
-                    assert!((one - other).abs() < near, "{multiplier} {rate} {level} {one} {other}");
+                    assert!(
+                        (one - other).abs() < near,
+                        "{multiplier} {rate} {level} {one} {other}"
+                    );
                 }
             }
         }
@@ -304,9 +305,13 @@ mod tests {
 
     #[test]
     fn both_laws_keep_their_mass_and_their_ratio() {
-        for (multiplier, rate, records) in
-            [(0.3, 1e-6, 1000), (1.0, 0.01, 20), (100.0, 0.5, 1000), (30.0, 0.999, 40), (5.0, 0.3, 3)]
-        {
+        for (multiplier, rate, records) in [
+            (0.3, 1e-6, 1000),
+            (1.0, 0.01, 20),
+            (100.0, 0.5, 1000),
+            (30.0, 0.999, 40),
+            (5.0, 0.3, 3),
+        ] {
             let mixture = Mixture::new(1.0 / multiplier, rate, records, TAIL);
             for (step, raised) in [(1.0, 1e-8), (0.1, 1e-11)] {
                 let cells = mixture.cells(step);
@@ -318,8 +323,14 @@ mod tests {
                     // Only at the ends, where each direction rounds up on its own, they may differ.
                     assert!((told - point.with).abs() <= 1e-11 * point.with + 1e-24, "{point:?}");
                 }
-                assert!((-1e-12..raised).contains(&(with - 1.0)), "{multiplier} {rate} {records}: {with}");
-                assert!((-1e-12..raised).contains(&(without - 1.0)), "{multiplier} {rate} {records}: {without}");
+                assert!(
+                    (-1e-12..raised).contains(&(with - 1.0)),
+                    "{multiplier} {rate} {records}: {with}"
+                );
+                assert!(
+                    (-1e-12..raised).contains(&(without - 1.0)),
+                    "{multiplier} {rate} {records}: {without}"
+                );
             }
         }
     }
