@@ -11,11 +11,15 @@ const WIDEST: f64 = 0.0625;
 const STEEPEST: f64 = 0.25;
 /// How much the loss may change within the widest cell.
 const HIGHEST_CELL: f64 = 0.125;
-/// Losses above this are given to plus infinity.
+/// Losses above this are given to plus infinity, in either direction.
 const HIGHEST_LOSS: f64 = 650.0;
+/// Shifts beyond this are taken to show for certain whether someone joined.
+const LARGEST_SHIFT: f64 = 1e4;
 /// Numbers of joined records that are less likely than exp of this, relative to the likeliest, are
 /// left out of a ratio; what that takes off is below its rounding.
 const NEGLIGIBLE: f64 = -48.0;
+/// What tails may lose to rounding, relative to them.
+const ROUNDING: f64 = 1e-9;
 /// The most terms that a set of cells may take.
 const MOST_TERMS: f64 = 1.5e7;
 
@@ -37,7 +41,8 @@ const MOST_TERMS: f64 = 1.5e7;
 /// V(.; d) the profile of two Gaussians d apart, which rises with d. Choose a_S = e^{j mu z - (j mu)^2 / 2}
 /// for j = |S|, with the one z at which they sum to a: the right-hand side is then *equal* to the
 /// profile of the pair above at a, since all its terms exceed their thresholds together, for normals
-/// above z. So the pair dominates, for vectors of any dimension and a group of m records *or fewer*
+/// above z. (Where a <= b_0 there is no such z, and both profiles are 1 - a.) By joint convexity the
+/// average over the others in the batch is no more. So the pair dominates, for vectors of any dimension and a group of m records *or fewer*
 /// (let the others have v = 0); the worst case is that all pull one way with all their norm. A
 /// profile that holds for every fixed past composes adaptively, and exchanging the two laws, which
 /// adds the group instead of removing it, keeps domination. (Choquette-Choo, Ganesh, Steinke, Thakurta
@@ -54,9 +59,19 @@ pub(super) struct Mixture {
     /// -ln b_0.
     absent: f64,
     joined: Vec<Joined>,
-    tail: f64,
+    bottom: Bottom,
+    top: f64,
     /// The terms of the widest cells.
     terms: f64,
+}
+
+/// Where the cells begin.
+#[derive(Clone, Copy, Debug)]
+enum Bottom {
+    /// Where Q has almost nothing below, or losses are next to endless in the other direction.
+    Cut(f64),
+    /// Where the ratio below is as good as b_0.
+    Flat(f64),
 }
 
 /// That j records join.
@@ -99,7 +114,13 @@ impl Mixture {
             })
             .collect();
         let absent = binomial.absent;
-        let mut mixture = Self { shift, absent, joined, tail, terms: 0.0 };
+        let nowhere = Bottom::Cut(0.0);
+        let mut mixture = Self { shift, absent, joined, bottom: nowhere, top: 0.0, terms: 0.0 };
+        if shift > LARGEST_SHIFT {
+            return mixture;
+        }
+        mixture.top = mixture.place_above(tail);
+        mixture.bottom = mixture.find_bottom(tail);
         let mut terms = 0.0;
         mixture.walk(1.0, |local, _, _| terms += 8.0 + local.weights.len() as f64);
         mixture.terms = terms;
@@ -125,24 +146,28 @@ impl Mixture {
             .sum()
     }
 
-    /// The place above which P has no more than the tail.
-    fn top(&self) -> f64 {
-        let reach = normal::exceeded_with(self.tail);
-        let (mut low, mut high) = (0.0, reach + (self.joined.len() - 1) as f64 * self.shift);
-        while high - low > 0.01 {
-            let middle = 0.5 * (low + high);
-            if self.above(middle) > self.tail { low = middle } else { high = middle }
+    /// The place above which P has no more than `tail`.
+    fn place_above(&self, tail: f64) -> f64 {
+        let last = (self.joined.len() - 1) as f64 * self.shift;
+        bisect(0.0, normal::exceeded_with(tail) + last, |place| self.above(place) <= tail)
+    }
+
+    fn find_bottom(&self, tail: f64) -> Bottom {
+        let lowest = -normal::exceeded_with(tail);
+        let loss = |place: f64| self.local(place, &mut 1).loss;
+        if loss(lowest) < -HIGHEST_LOSS {
+            return Bottom::Cut(bisect(lowest, self.top, |place| loss(place) >= -HIGHEST_LOSS));
         }
-        high
+        let flat = (NEGLIGIBLE - self.joined[1].level) / self.shift;
+        if flat > lowest { Bottom::Flat(flat) } else { Bottom::Cut(lowest) }
     }
 
     /// Visits the cells from the bottom up, each with the ratio at its lower end, that end and its
     /// width, and returns the upper end of the last.
     fn walk(&self, step: f64, mut visit: impl FnMut(&Local, f64, f64)) -> f64 {
-        let top = self.top();
-        let mut place = -normal::exceeded_with(self.tail);
+        let (Bottom::Cut(mut place) | Bottom::Flat(mut place)) = self.bottom;
         let mut likeliest = 1;
-        while place < top {
+        while place < self.top {
             let local = self.local(place, &mut likeliest);
             if local.loss > HIGHEST_LOSS {
                 break;
@@ -187,11 +212,23 @@ impl Mixture {
 
     /// The pair on cells `step` times as wide as the widest.
     pub(super) fn cells(&self, step: f64) -> Cells {
-        let bottom = -normal::exceeded_with(self.tail);
+        if self.shift > LARGEST_SHIFT {
+            return self.told();
+        }
         let mut points: Vec<Point> = Vec::new();
-        // What lies below all cells has at the most the loss of the first. For the other direction
-        // it is given to infinity: as a loss, large and rare, it would rule all moments.
-        let mut from_below = (self.weighed(|mean| normal::below(bottom - mean)), 0.0);
+        let (Bottom::Cut(bottom) | Bottom::Flat(bottom)) = self.bottom;
+        let with = self.weighed(|mean| normal::below(bottom - mean)) * (1.0 + ROUNDING);
+        let without = normal::below(bottom) * (1.0 + ROUNDING);
+        let (mut from_below, only_without) = match self.bottom {
+            // What lies below has at the most the loss of the first cell. For the other direction it
+            // is given to infinity: as a loss, large and rare, it would rule all moments.
+            Bottom::Cut(_) => ((with, 0.0), without),
+            Bottom::Flat(_) => {
+                let error = 2.0 * libm::exp(NEGLIGIBLE) + 4.0 * f64::EPSILON * self.absent;
+                points.push(Point { loss: -self.absent, error, with, without, width: 0.0 });
+                ((0.0, 0.0), 0.0)
+            }
+        };
         let end = self.walk(step, |local, place, width| {
             let split = self.split(local, place, width);
             let change = libm::log1p(split.rise);
@@ -212,8 +249,16 @@ impl Mixture {
             without: from_below.1 + normal::above(end),
             width: points.last().map_or(0.0, |point| point.width),
         });
-        let infinite = self.above(end) * (1.0 + 1e-12);
-        Cells { points, infinite, only_without: normal::below(bottom) * (1.0 + 1e-12) }
+        Cells { points, infinite: self.above(end) * (1.0 + ROUNDING), only_without }
+    }
+
+    /// The pair of someone who is told whether any of the group joined.
+    fn told(&self) -> Cells {
+        let error = 4.0 * f64::EPSILON * self.absent;
+        let nobody = libm::exp(-self.absent) * (1.0 + ROUNDING);
+        let point = Point { loss: -self.absent, error, with: nobody, without: 1.0, width: 0.0 };
+        let infinite = -libm::expm1(-self.absent) * (1.0 + ROUNDING);
+        Cells { points: vec![point], infinite, only_without: 0.0 }
     }
 
     /// What of a cell goes to either end, under P and under Q, from above.
@@ -259,6 +304,16 @@ impl Mixture {
         }
         sum
     }
+}
+
+/// The place between `low` and `high` from which on `reached` holds, from above.
+fn bisect(low: f64, high: f64, reached: impl Fn(f64) -> bool) -> f64 {
+    let (mut low, mut high) = (low, high);
+    for _ in 0..40 {
+        let middle = 0.5 * (low + high);
+        if reached(middle) { high = middle } else { low = middle }
+    }
+    high
 }
 
 /// The masses of a cell, under P and under Q.

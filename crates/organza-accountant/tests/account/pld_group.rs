@@ -204,6 +204,36 @@ fn large_groups_are_answered_or_refused() {
     }
 }
 
+/// What `docs/concepts/accounting.md` prints, rounded up.
+#[test]
+fn the_published_run() {
+    for (multiplier, figures) in [
+        (0.5, [(1, 2.418), (2, 4.109), (5, 9.325), (10, 19.46), (100, 414.7)]),
+        (1.0, [(1, 0.1920), (2, 0.4086), (5, 1.114), (10, 2.404), (100, 41.71)]),
+    ] {
+        for (records, printed) in figures {
+            let run = gaussian(multiplier).poisson(1e-4).repeat(200_000);
+            let found = epsilon(&run, records, 1e-5);
+            assert!(found <= printed && found > printed * (1.0 - 1e-3), "{records}: {found}");
+        }
+    }
+}
+
+#[test]
+fn noise_next_to_nothing_tells_who_joined() {
+    for multiplier in [0.05, 1e-3, 1e-6, 1e-300] {
+        for (rate, records) in [(1e-6, 3), (1e-3, 1000), (0.999, 2)] {
+            let someone = -f64::exp_m1(records as f64 * f64::ln_1p(-rate));
+            let step = gaussian(multiplier).poisson(rate);
+            let claim = delta(&step, records, 1.0);
+            assert!((claim / someone - 1.0).abs() < 1e-6, "{multiplier} {rate}: {claim} {someone}");
+            if someone < 0.1 {
+                assert_eq!(epsilon(&step, records, 0.2), 0.0);
+            }
+        }
+    }
+}
+
 fn laplace(noise_multiplier: f64) -> Event {
     Event::Laplace { noise_multiplier }
 }
