@@ -36,7 +36,8 @@ impl Cells {
     pub(super) fn atoms(&self, direction: Direction) -> Atoms {
         let removal = direction == Direction::Remove;
         let mut atoms = Atoms {
-            infinite: if removal { self.infinite } else { self.only_without },
+            // What was rounded up may exceed all there is.
+            infinite: if removal { self.infinite } else { self.only_without }.min(1.0),
             ..Atoms::default()
         };
         for point in &self.points {
