@@ -8,8 +8,8 @@ use organza_ledger::AccountError;
 /// # Proof
 /// Change the records one after the other. If P_0, ..., P_g are the outputs on the way,
 /// P_0(S) <= e^e P_1(S) + d <= ... <= e^(g e) P_g(S) + d (1 + e^e + ... + e^((g-1) e)). It holds for any
-/// mechanism, and grows fast: prefer [`sampled_gaussian`] where it applies, or make the person the
-/// unit. The delta is capped at one.
+/// mechanism, and grows fast: prefer [`group`](crate::pld::Accountant::group), or make the person
+/// the unit. The delta is capped at one.
 pub fn guarantee(epsilon: f64, delta: f64, records: u64) -> (f64, f64) {
     let size = records as f64;
     if records <= 1 {
@@ -71,9 +71,10 @@ pub fn epsilon(
 /// The epsilon at `delta` of a person with `records` records in `steps` steps of Gaussian noise on
 /// Poisson batches, for adding or removing the whole person.
 ///
-/// Each of the g records joins a batch on its own, so a step sees Binomial(g, q) of them. Far tighter
-/// than [`guarantee`], and never above g times a step's shift. The proof stands at
-/// [`group_divergence`].
+/// Each of the g records joins a batch on its own, so a step sees Binomial(g, q) of them. Tighter than
+/// [`guarantee`] for few records, and never above g times a step's shift; a moment is ruled by the
+/// rare batch that many of them join, of which [`group`](crate::pld::Accountant::group) knows that it
+/// is rare. The proof stands at [`group_divergence`].
 ///
 /// # Errors
 /// If a parameter is out of range, or no order gives a finite bound.

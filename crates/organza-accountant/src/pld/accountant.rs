@@ -1,7 +1,7 @@
 //! The accountant that a person asks.
 
 use super::closed::Closed;
-use super::plan::{self, Charged};
+use super::plan::{self, Charged, Phase};
 use super::solver::Solver;
 use organza_ledger::{Account, AccountError, Event, Neighbouring};
 
@@ -11,6 +11,9 @@ const PRECISION: f64 = 5e-5;
 const SMALLEST_DELTA: f64 = 1e-30;
 /// The smallest delta that matters when delta is the answer.
 const FAINTEST_DELTA: f64 = 1e-20;
+
+/// The most units that are priced together; the cost of an answer grows with them.
+const MOST_RECORDS: u64 = 10_000;
 
 /// The tight account: privacy loss distributions.
 ///
@@ -31,6 +34,7 @@ pub struct Accountant {
     neighbouring: Neighbouring,
     centred: bool,
     precision: f64,
+    records: u64,
     charged: Charged,
 }
 
@@ -78,7 +82,8 @@ impl Accountant {
     /// batch makes delta rarer and does not amplify epsilon, because the sensitivity to replacement
     /// says nothing of a batch that lacks the unit; [`Self::centred`] adds what is missing.
     pub fn new(neighbouring: Neighbouring) -> Self {
-        Self { neighbouring, centred: false, precision: PRECISION, charged: Charged::default() }
+        let charged = Charged::default();
+        Self { neighbouring, centred: false, precision: PRECISION, records: 1, charged }
     }
 
     /// Promises, for the replace-one relation, that every sampled Gaussian acts on a sum to which a
@@ -92,6 +97,18 @@ impl Accountant {
     /// for such sums. Sampled steps that do more than add Gaussian noise are charged as without it.
     pub fn centred(mut self) -> Self {
         self.centred = true;
+        self
+    }
+
+    /// Asks about `records` units at once: someone who has as many, or fewer, is there or not.
+    ///
+    /// # Privacy
+    /// Each of them joins a Poisson batch on its own. The proof stands at the pairs: a Binomial
+    /// mixture for Gaussian noise on a batch, and what a change of several units does to everything
+    /// else. It is about adding or removing all of them; nothing is answered for the replace-one
+    /// relation.
+    pub fn group(mut self, records: u64) -> Self {
+        self.records = records;
         self
     }
 
@@ -127,14 +144,15 @@ impl Accountant {
                 "delta is {delta:e}, but must be at least {SMALLEST_DELTA:e} and below 1"
             )));
         }
-        let (rest, direction) = if self.charged.phases.is_empty() {
+        self.check_group()?;
+        let (rest, direction) = if self.is_nothing() {
             (0.0, Direction::Remove)
-        } else if let Some(closed) = self.closed() {
+        } else if let Some(closed) = self.closed()? {
             closed.epsilon(delta)
         } else {
             self.solver(delta)?.epsilon(delta)?
         };
-        let epsilon = match self.charged.added {
+        let epsilon = match self.added() {
             0.0 => rest,
             added => (rest + added).next_up(),
         };
@@ -156,7 +174,8 @@ impl Accountant {
                 "epsilon is {epsilon}, but must be zero or more, and finite"
             )));
         }
-        let level = match self.charged.added {
+        self.check_group()?;
+        let level = match self.added() {
             0.0 => epsilon,
             added => (epsilon - added).next_down(),
         };
@@ -172,9 +191,9 @@ impl Accountant {
 
     /// Delta of the phases alone.
     fn delta_of_rest(&self, epsilon: f64) -> Result<(f64, Direction), AccountError> {
-        Ok(if self.charged.phases.is_empty() {
+        Ok(if self.is_nothing() {
             (0.0, Direction::Remove)
-        } else if let Some(closed) = self.closed() {
+        } else if let Some(closed) = self.closed()? {
             closed.delta(epsilon)
         } else {
             self.solver(FAINTEST_DELTA)?.delta(epsilon)
@@ -182,15 +201,46 @@ impl Accountant {
     }
 
     fn solver(&self, delta: f64) -> Result<Solver, AccountError> {
-        Solver::new(&self.charged.phases, self.neighbouring, self.centred, self.precision, delta)
+        let Self { neighbouring, centred, precision, records, .. } = *self;
+        Solver::new(&self.charged.phases, records, neighbouring, centred, precision, delta)
     }
 
-    fn closed(&self) -> Option<Closed> {
+    fn closed(&self) -> Result<Option<Closed>, AccountError> {
         let sampled = self.charged.phases.iter().any(|phase| phase.rate < 1.0);
-        if sampled && self.neighbouring == Neighbouring::ReplaceOne {
-            return None;
+        if sampled && (self.neighbouring == Neighbouring::ReplaceOne || self.records > 1) {
+            return Ok(None);
         }
-        Closed::of(&self.charged.phases)
+        let phases: Vec<Phase> = self
+            .charged
+            .phases
+            .iter()
+            .map(|phase| Ok(Phase { batch: phase.batch.of_group(self.records)?, ..phase.clone() }))
+            .collect::<Result<_, AccountError>>()?;
+        Ok(Closed::of(&phases))
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.charged.phases.is_empty() || self.records == 0
+    }
+
+    /// A pure guarantee holds as often as there are units.
+    fn added(&self) -> f64 {
+        self.charged.added * self.records as f64
+    }
+
+    fn check_group(&self) -> Result<(), AccountError> {
+        if self.records > 1 && self.neighbouring == Neighbouring::ReplaceOne {
+            return Err(AccountError::OutOfRange(
+                "several units at once are priced for add-remove only".into(),
+            ));
+        }
+        if self.records > MOST_RECORDS {
+            return Err(AccountError::OutOfRange(format!(
+                "a group of {} units, but {MOST_RECORDS} are the most",
+                self.records
+            )));
+        }
+        Ok(())
     }
 
     fn guarantee(&self, epsilon: f64, delta: f64, direction: Direction) -> Guarantee {

@@ -4,14 +4,14 @@ use super::Pair;
 use super::pair::LOWEST_LOSS;
 
 /// Nodes of the four-point Gauss-Legendre rule on \[0, 1\].
-const NODES: [f64; 4] = [
+pub(super) const NODES: [f64; 4] = [
     0.069_431_844_202_973_71,
     0.330_009_478_207_571_87,
     0.669_990_521_792_428_1,
     0.930_568_155_797_026_3,
 ];
 /// Their weights.
-const WEIGHTS: [f64; 4] = [
+pub(super) const WEIGHTS: [f64; 4] = [
     0.173_927_422_568_726_93,
     0.326_072_577_431_273_07,
     0.326_072_577_431_273_07,

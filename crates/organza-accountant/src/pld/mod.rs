@@ -28,8 +28,13 @@ pub mod pure;
 pub mod sparse_vector;
 
 mod accountant;
+mod binomial;
+mod cells;
 mod closed;
+mod comonotone;
 mod compose;
+mod group;
+mod mixture;
 mod pair;
 mod plan;
 mod prepared;
@@ -38,6 +43,7 @@ mod run;
 mod sample;
 mod selection;
 mod solver;
+mod source;
 mod window;
 
 pub use accountant::{Accountant, Direction, Guarantee};

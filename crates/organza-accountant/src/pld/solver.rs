@@ -1,12 +1,11 @@
 //! Epsilon and delta of a list of phases, in the worse of the two directions.
 
+use super::Direction;
 use super::compose::{Composed, Until};
 use super::plan::Phase;
-use super::prepared::Prepared;
 use super::run::{Run, Use};
-use super::sample::Atoms;
+use super::source::{Gridded, Source};
 use super::window::Window;
-use super::{Direction, Pair, replace};
 use organza_ledger::{AccountError, Neighbouring};
 
 /// How often a window may be moved before a looser bound is taken.
@@ -17,61 +16,50 @@ const BEFORE_SAMPLING: f64 = 0.05;
 
 /// A run, ready to be asked.
 pub(super) struct Solver {
-    phases: Vec<Prepared>,
+    phases: Vec<Source>,
     times: Vec<f64>,
-    rates: Vec<f64>,
     precision: f64,
     neighbouring: Neighbouring,
     centred: bool,
-    tail: f64,
 }
 
 impl Solver {
     /// `delta` is the smallest delta that matters: what is cut off stays far below it.
     pub(super) fn new(
         phases: &[Phase],
+        records: u64,
         neighbouring: Neighbouring,
         centred: bool,
         precision: f64,
         delta: f64,
     ) -> Result<Self, AccountError> {
+        // A pair is cut before sampling, which makes what was cut rarer, unless it is that of a group.
+        let exposed = |phase: &Phase| if records > 1 { 1.0 } else { phase.rate };
         let exposures: f64 =
-            phases.iter().map(|phase| phase.times as f64 * phase.rate).sum::<f64>().max(1e-3);
+            phases.iter().map(|phase| phase.times as f64 * exposed(phase)).sum::<f64>().max(1e-3);
         let tail = (1e-7 * delta / exposures).clamp(1e-280, 1e-14);
         Ok(Self {
             phases: phases
                 .iter()
-                .map(|phase| Prepared::new(&phase.batch, tail))
+                .map(|phase| Source::new(phase, records, tail))
                 .collect::<Result<_, _>>()?,
             times: phases.iter().map(|phase| phase.times as f64).collect(),
-            rates: phases.iter().map(|phase| phase.rate).collect(),
             precision,
             neighbouring,
             centred,
-            tail,
         })
     }
 
-    fn pairs(&self, steps: &[f64]) -> Vec<Pair> {
-        self.phases.iter().zip(steps).map(|(phase, step)| phase.pair(*step)).collect()
+    fn on_grids(&self, steps: &[f64]) -> Vec<Gridded> {
+        self.phases.iter().zip(steps).map(|(phase, step)| phase.gridded(*step)).collect()
     }
 
-    fn run(&self, pairs: &[Pair], direction: Direction) -> Run {
-        let uses = pairs
+    fn run(&self, phases: &[Gridded], direction: Direction) -> Run {
+        let uses = phases
             .iter()
-            .zip(&self.phases)
-            .zip(self.times.iter().zip(&self.rates))
-            .map(|((pair, phase), (times, rate))| {
-                let atoms = match self.neighbouring {
-                    Neighbouring::AddRemove => Atoms::sampled(pair, *rate, direction),
-                    Neighbouring::ReplaceOne => match phase.lone_shift() {
-                        Some(shift) if self.centred && *rate < 1.0 => {
-                            replace::centred(shift, *rate, pair.step, self.tail)
-                        }
-                        _ => replace::replaced(pair, *rate, direction),
-                    },
-                };
-                let rounding = phase.rounding(pair.masses.len());
+            .zip(&self.times)
+            .map(|(phase, times)| {
+                let (atoms, rounding) = phase.atoms(self.neighbouring, self.centred, direction);
                 Use { times: *times, atoms, rounding }
             })
             .collect();
@@ -109,9 +97,9 @@ impl Solver {
 
     /// An upper bound on epsilon at `delta`, and the direction that it comes from.
     pub(super) fn epsilon(&self, delta: f64) -> Result<(f64, Direction), AccountError> {
-        let steps: Vec<f64> = self.phases.iter().map(Prepared::coarse_step).collect();
-        let coarse = self.pairs(&steps);
-        let mut fine: Option<Vec<Pair>> = None;
+        let steps: Vec<f64> = self.phases.iter().map(Source::coarse_step).collect();
+        let coarse = self.on_grids(&steps);
+        let mut fine: Option<Vec<Gridded>> = None;
         let mut answer = (0.0, Direction::Remove);
         for direction in [Direction::Remove, Direction::Add] {
             let rough = self.run(&coarse, direction);
@@ -127,10 +115,10 @@ impl Solver {
                 )));
             }
             let (epsilon, theta) = rough.guess(left);
-            let pairs = fine.get_or_insert_with(|| {
-                self.pairs(&self.fine_steps(&rough, &steps, theta, epsilon))
+            let phases = fine.get_or_insert_with(|| {
+                self.on_grids(&self.fine_steps(&rough, &steps, theta, epsilon))
             });
-            let run = self.run(pairs, direction);
+            let run = self.run(phases, direction);
             let found = if run.count() == 1.0 {
                 single_epsilon(&run, delta)
             } else {
@@ -178,9 +166,9 @@ impl Solver {
 
     /// An upper bound on delta at `epsilon`, and the direction that it comes from.
     pub(super) fn delta(&self, epsilon: f64) -> (f64, Direction) {
-        let steps: Vec<f64> = self.phases.iter().map(Prepared::coarse_step).collect();
-        let coarse = self.pairs(&steps);
-        let mut fine: Option<Vec<Pair>> = None;
+        let steps: Vec<f64> = self.phases.iter().map(Source::coarse_step).collect();
+        let coarse = self.on_grids(&steps);
+        let mut fine: Option<Vec<Gridded>> = None;
         let mut answer = (0.0, Direction::Remove);
         for direction in [Direction::Remove, Direction::Add] {
             let rough = self.run(&coarse, direction);
@@ -189,10 +177,10 @@ impl Solver {
                 break;
             }
             let theta = rough.tilt_to(epsilon);
-            let pairs = fine.get_or_insert_with(|| {
-                self.pairs(&self.fine_steps(&rough, &steps, theta, epsilon))
+            let phases = fine.get_or_insert_with(|| {
+                self.on_grids(&self.fine_steps(&rough, &steps, theta, epsilon))
             });
-            let run = self.run(pairs, direction);
+            let run = self.run(phases, direction);
             let found = if run.count() == 1.0 {
                 single_delta(&run, epsilon)
             } else if epsilon >= run.largest() {

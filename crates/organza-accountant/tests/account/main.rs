@@ -7,6 +7,7 @@ mod joint_account;
 mod meaning;
 mod pld_calibrate;
 mod pld_extremes;
+mod pld_group;
 mod pld_properties;
 mod pld_vectors;
 mod rdp_account;
