@@ -74,7 +74,7 @@ impl Certificate {
         }
         let not_private = [
             "metrics.jsonl: train, validation, test",
-            "summary.json: losses, timings, memory",
+            "summary.json: losses, remarks, timings, memory",
             "report.html, figures, tables: what is marked there",
             "timings",
         ];
