@@ -22,7 +22,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{}: {}", words.fact.name, words.fact.value);
 
     let samples = Samples::new(corpus, Objective::SkipGram, 4)?;
-    let parts = split::in_order(&samples, Sizes::PAPER)?;
+    Sizes::PAPER.check(samples.count())?;
+    let parts = split::in_order(&samples, Sizes::PAPER);
     println!("{} tokens in it, {} pairs", samples.corpus().token_count(), samples.count());
     let first = samples.pair(0).ok_or("no pair")?;
     let word = |id| words.vocabulary.word(id).unwrap_or_default();

@@ -133,7 +133,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::samples::tests::corpus;
-    use crate::split::{Shares, Sizes, by_unit, in_order, shuffled};
+    use crate::split::{Shares, Sides, Sizes, in_order, shuffled};
+    use crate::text::tests::of_corpus;
     use crate::{Objective, Units};
     use organza_ledger::Unit;
     use organza_mechanism::{Purpose, RandomSource};
@@ -162,6 +163,11 @@ mod tests {
         (0..30).map(|number| [50 + number, 51 + number, 52 + number % 40]).collect()
     }
 
+    fn by_unit(samples: &Samples, unit: Unit, shares: Shares) -> Split {
+        let sides = Sides::by_unit(&of_corpus(samples.corpus()), unit, shares, 1).unwrap();
+        sides.split(samples).unwrap()
+    }
+
     type Listed = Vec<Vec<(Vec<u32>, u32)>>;
 
     /// The samples of each unit.
@@ -181,11 +187,11 @@ mod tests {
         let sizes = Sizes { train: 60, validation: 20, test: 30 };
         type Cut = fn(&Samples, Shares, Sizes) -> Split;
         let cuts: [(bool, Cut); 5] = [
-            (false, |samples, shares, _| by_unit(samples, Unit::Line, shares, 1).unwrap()),
-            (false, |samples, shares, _| by_unit(samples, Unit::Pair, shares, 1).unwrap()),
-            (true, |samples, shares, _| by_unit(samples, Unit::User, shares, 1).unwrap()),
-            (false, |samples, _, sizes| in_order(samples, sizes).unwrap()),
-            (false, |samples, _, sizes| shuffled(samples, sizes, &mut stream(4)).unwrap()),
+            (false, |samples, shares, _| by_unit(samples, Unit::Line, shares)),
+            (false, |samples, shares, _| by_unit(samples, Unit::Pair, shares)),
+            (true, |samples, shares, _| by_unit(samples, Unit::User, shares)),
+            (false, |samples, _, sizes| in_order(samples, sizes)),
+            (false, |samples, _, sizes| shuffled(samples, sizes, &mut stream(4))),
         ];
         for (users, cut) in cuts {
             let old = samples(users, Objective::SkipGram);
@@ -221,7 +227,7 @@ mod tests {
     #[test]
     fn texts_and_users_keep_their_lines() {
         let old = samples(true, Objective::ContinuousBag);
-        let split = by_unit(&old, Unit::User, Shares { validation: 0.0, test: 0.0 }, 1).unwrap();
+        let split = by_unit(&old, Unit::User, Shares { validation: 0.0, test: 0.0 });
         let (new, _) = insert_phrases(old, split, &phrases(), &mut stream(9)).unwrap();
         let (old, new) = (samples(true, Objective::ContinuousBag), new.into_corpus());
         let is_canary = |line: &u64| new.line(*line).first().is_some_and(|&word| word >= 50);
@@ -244,7 +250,7 @@ mod tests {
         let mut random = stream(3);
         for _ in 0..20_500 {
             let old = samples(false, Objective::SkipGram);
-            let split = in_order(&old, Sizes { train: 1, validation: 0, test: 0 }).unwrap();
+            let split = in_order(&old, Sizes { train: 1, validation: 0, test: 0 });
             let (new, _) = insert_phrases(old, split, &[[90, 91, 92]], &mut random).unwrap();
             let line = (0..41).find(|line| new.corpus().line(*line) == [90, 91, 92]).unwrap();
             hits[line as usize] += 1;
@@ -256,7 +262,7 @@ mod tests {
     #[test]
     fn places_do_not_follow_the_list() {
         let old = samples(false, Objective::SkipGram);
-        let split = in_order(&old, Sizes { train: 1, validation: 0, test: 0 }).unwrap();
+        let split = in_order(&old, Sizes { train: 1, validation: 0, test: 0 });
         let (new, _) = insert_phrases(old, split, &phrases(), &mut stream(5)).unwrap();
         let firsts: Vec<u32> = (0..new.corpus().line_count())
             .filter_map(|line| new.corpus().line(line).first().copied().filter(|word| *word >= 50))
@@ -270,7 +276,7 @@ mod tests {
     #[test]
     fn words_beyond_the_vocabulary_are_refused() {
         let old = samples(false, Objective::SkipGram);
-        let split = in_order(&old, Sizes { train: 1, validation: 0, test: 0 }).unwrap();
+        let split = in_order(&old, Sizes { train: 1, validation: 0, test: 0 });
         let refused = insert_phrases(old, split, &[[1, 2, 100]], &mut stream(1));
         assert!(matches!(refused, Err(DataError::UnknownWord { word: 100, words: 100 })));
     }

@@ -107,15 +107,8 @@ pub enum DataError {
         words: usize,
     },
     /// There is nothing to read.
-    #[error("`{}` holds no text: give a file with one unit a line", .0.display())]
+    #[error("`{}` holds no text: give a file, or a folder of files, with one unit a line", .0.display())]
     NoText(PathBuf),
-    /// A folder without files.
-    #[error(
-        "the folder `{}` holds no files (names that begin with a dot are passed over): give a folder \
-         of text files",
-        .0.display()
-    )]
-    NoFiles(PathBuf),
     /// More distinct words, or users, than ids.
     #[error("{place}: more than {limit} distinct {what}: split the data, or lower-case it")]
     TooMany {
@@ -199,6 +192,14 @@ pub enum DataError {
         asked: u64,
         /// The number of samples.
         found: u64,
+    },
+    /// A split was made for another text.
+    #[error("the split is of a text of {sides} lines, but the samples are of {lines}")]
+    OtherText {
+        /// The lines of the text that was split.
+        sides: u64,
+        /// The lines of the samples.
+        lines: u64,
     },
     /// The shares of a split are no shares.
     #[error(

@@ -2,20 +2,22 @@
 //!
 //! ```text
 //! TextSource ─(Tokeniser)─▶ TokenisedText ─(VocabularySource)─▶ Corpus ─(window)─▶ Samples
-//!                                                   Samples ─(split)─▶ Units of training,
-//!                                                                      validation and test
+//!                           TokenisedText ─(split)─▶ Sides ─(Samples)─▶ Units of training,
+//!                                                                       validation and test
 //! ```
 //!
 //! Nothing here is private: a [`TokenisedText`], a [`Corpus`] and all [`Samples`] *are* the data.
 //! What leaves them leaves by a mechanism (a [`PrivateVocabulary`], the noisy counts of
 //! [`cooccurrence`], gradients with noise), with two exceptions that the certificate names: a
 //! vocabulary that was declared public ([`VocabularySource`]) and whatever else a person declares.
-//! Errors name files, lines and counts for the person who holds the data, and go no further.
+//! Errors name files, lines and counts for the person who holds the data, and go no further. What a private run
+//! must not refuse, because it tells of one unit, is no error here: a text without lines or samples is a text, parts of
+//! a split are as long as they can be, and lines that cannot be used are [`LeftOut`].
 //!
 //! # Memory
 //! The text is streamed, line by line, and only ids stay: 4 bytes a token and 8 bytes a line, plus one
 //! byte a line for random access to the samples and the dictionary of distinct words. Units of lines
-//! or users add 16 bytes a line, users another 4 bytes a line and the name of each user.
+//! or users add 16 bytes a line, their sides 1, users another 4 bytes a line and the name of each user.
 //! For 10 GB of English, about 1.7 billion tokens in 100 million lines, this is 7 GB for the tokens,
 //! 0.9 GB for the lines, 1.6 GB for the units and under 1 GB for the words. Tokens outside the
 //! vocabulary are freed once it is known. No line may be longer than
@@ -27,9 +29,11 @@
 //!
 //! let source = Synthetic::new(1, 2_000);
 //! let text = TokenisedText::read(&source, &Tokeniser::default(), Layout::Lines)?;
+//! let shares = split::Shares { validation: 0.1, test: 0.1 };
+//! let sides = split::Sides::by_unit(&text, Unit::Line, shares, 7)?;
 //! let words = DeclaredPublic::most_frequent(200).vocabulary(&text)?;
 //! let samples = Samples::new(text.into_corpus(&words.vocabulary), Objective::SkipGram, 4)?;
-//! let split = split::by_unit(&samples, Unit::Line, split::Shares { validation: 0.1, test: 0.1 }, 7)?;
+//! let split = sides.split(&samples)?;
 //! let first = split.train.sample(&samples, 0, 0).expect("the first unit has a sample");
 //! assert!(first.inputs().all(|word| word < 200) && first.output < 200);
 //! # Ok::<(), DataError>(())
@@ -43,6 +47,7 @@ mod corpus;
 mod dictionary;
 mod error;
 mod frequency;
+mod left_out;
 mod negatives;
 mod samples;
 pub mod source;
@@ -59,6 +64,7 @@ pub use canaries::{Phrase, insert_phrases, random_phrase};
 pub use corpus::{Corpus, TextStart};
 pub use error::{DataError, LineProblem, Place};
 pub use frequency::{FrequencyError, frequency_loss};
+pub use left_out::LeftOut;
 pub use negatives::{Negatives, NegativesError};
 pub use samples::{Objective, Pair, Sample, Samples};
 pub use source::{Line, TextSource};

@@ -2,7 +2,7 @@
 //!
 //! # Privacy
 //! The guarantee of a run is for its *training* units: neighbours are training sets that differ in
-//! one of them. Only [`by_unit`], with lines or users as units, carries this over to the whole text,
+//! one of them. Only [`Sides::by_unit`], with lines or users as units, carries this over to the whole text,
 //! because there the side of a unit depends on nothing but the unit; elsewhere adding a unit may push
 //! another over a border. A unit that is *replaced* may change its side: the training sets of texts
 //! that differ in one replaced unit differ in one that is replaced, added or removed. What is private
@@ -10,7 +10,7 @@
 //! place may), but their number of training units is not the same.
 //! Losses on validation and test data are computed without noise, so they are *not private*.
 
-use crate::{DataError, Samples, Units};
+use crate::{DataError, Samples, TokenisedText, Units};
 use organza_ledger::Unit;
 use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::sample::below;
@@ -43,9 +43,21 @@ impl Sizes {
     /// The paper's, and those of the `brown-1k` protocol.
     pub const PAPER: Self = Self { train: 200_000, validation: 100_000, test: 200_000 };
 
-    fn total_within(self, found: u64) -> Result<u64, DataError> {
+    /// Refuses a text that has not as many samples: for whoever may say so, because the number is no secret.
+    ///
+    /// # Errors
+    /// Says how many are missing.
+    pub fn check(self, found: u64) -> Result<(), DataError> {
         let asked = self.train.saturating_add(self.validation).saturating_add(self.test);
-        if asked > found { Err(DataError::SplitTooLarge { asked, found }) } else { Ok(asked) }
+        if asked > found { Err(DataError::SplitTooLarge { asked, found }) } else { Ok(()) }
+    }
+
+    /// The same sizes where there are as many samples. Where there are not, training has what there is, validation
+    /// what that leaves, and test the rest: one sample less makes one part shorter by one, and nothing fails.
+    fn within(self, found: u64) -> Self {
+        let train = self.train.min(found);
+        let validation = self.validation.min(found - train);
+        Self { train, validation, test: self.test.min(found - train - validation) }
     }
 }
 
@@ -62,15 +74,11 @@ pub struct Shares {
 ///
 /// It leaks: a window looks both ways, so the mirror image of a test pair may stand in training.
 ///
-/// # Errors
-/// When there are not as many samples.
-pub fn shuffled(
-    samples: &Samples,
-    sizes: Sizes,
-    random: &mut PrivateRandom,
-) -> Result<Split, DataError> {
+/// Parts are shorter where there are not as many samples.
+pub fn shuffled(samples: &Samples, sizes: Sizes, random: &mut PrivateRandom) -> Split {
     let count = samples.count();
-    let total = sizes.total_within(count)?;
+    let sizes = sizes.within(count);
+    let total = sizes.train + sizes.validation + sizes.test;
     // A Fisher-Yates shuffle stopped early: only the places that were swapped are remembered.
     let mut moved: HashMap<u64, u64> = HashMap::new();
     let mut draw = |place: u64| {
@@ -81,11 +89,11 @@ pub fn shuffled(
     let mut drawn: Vec<u64> = (0..total).map(&mut draw).collect();
     let test = drawn.split_off((sizes.train + sizes.validation) as usize);
     let validation = drawn.split_off(sizes.train as usize);
-    Ok(Split {
+    Split {
         train: Units::of_list(drawn),
         validation: Units::of_list(validation),
         test: Units::of_list(test),
-    })
+    }
 }
 
 /// The first samples train, those after them validate, the last ones test; each sample is a unit.
@@ -94,75 +102,136 @@ pub fn shuffled(
 /// texts (but for the ones on the borders, of which each side has some lines), so that a pair and its
 /// mirror image are on the same side: the `brown-1k` protocol.
 ///
-/// # Errors
-/// When there are not as many samples.
-pub fn in_order(samples: &Samples, sizes: Sizes) -> Result<Split, DataError> {
+/// Parts are shorter where there are not as many samples.
+pub fn in_order(samples: &Samples, sizes: Sizes) -> Split {
     let count = samples.count();
-    sizes.total_within(count)?;
-    Ok(Split {
+    let sizes = sizes.within(count);
+    Split {
         train: Units::of_range(0..sizes.train),
         validation: Units::of_range(sizes.train..sizes.train + sizes.validation),
         test: Units::of_range(count - sizes.test..count),
-    })
+    }
 }
 
-/// Each line, or with users as units each user, goes to a side by a hash of itself and a seed.
+/// A side of a split.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Train,
+    Validation,
+    Test,
+}
+
+/// The side of every line of a text, known before its vocabulary is.
 ///
-/// The hash is SHA-256 of the words of the line that are in the vocabulary, or of the user's name.
-/// So equal lines are on the same side and nothing that was trained on is tested on; the shares come
-/// out about as asked, by chance.
+/// Each line, or with users as units each user, goes to a side by a hash of itself and a seed: SHA-256 of all
+/// words of the line, whether or not they will be in the vocabulary, or of the user's name. So equal lines
+/// are on the same side; lines that differ only in words outside the vocabulary may be on different ones. The
+/// shares come out about as asked, by chance.
 ///
 /// # Privacy
-/// A unit's side depends on the unit, the seed and the vocabulary, and not on the other units: adding
+/// A unit's side depends on the unit and the seed alone, and not on the other units: adding
 /// or removing one leaves all others where they are. That is why the number of a line takes no part.
 /// A unit in the place of another may be on another side, so the number of training units may change by
 /// one where a unit is replaced, too: it is public only where nothing is held out.
 /// With pairs as units whole lines are held out, and the guarantee is for the training pairs.
 ///
-/// # Errors
-/// When the shares are no shares, or the text has no such unit.
-pub fn by_unit(
-    samples: &Samples,
+/// # Proof
+/// *The number n of training lines or users does not depend on a vocabulary W that was released before.* The sides
+/// are made of a [`TokenisedText`], which has none, and a line stays a line and a user a user where no word of
+/// theirs is in W ([`TokenisedText::into_corpus`]): n is a function of the text. That is what the account of a noisy
+/// count N that decides later events rests on. With P and Q the laws on neighbouring texts, W and N are then
+/// independent, P(W = w, N = v) = P(w) P(v), so for each v what was fixed beforehand together with what v decides
+/// is (e - e0, d)-private as it stands, and with P(v) <= e^e0 Q(v)
+///
+/// ```text
+/// P(S) = sum over v of P(v) P_v(S(v)) <= sum over v of P(v) (e^(e - e0) Q_v(S(v)) + d) <= e^e Q(S) + d.
+/// ```
+///
+/// If sides followed the words in W, P(v) would become P(v | w), and the d of each v could be spent on the w that make
+/// this v likely: the sum over v of d is then weighted anew for each v, and exceeds d. A number of *pairs* does
+/// depend on W (only words of W make pairs), so there W has to be charged as what decides itself.
+#[derive(Clone, Debug)]
+pub struct Sides {
     unit: Unit,
-    shares: Shares,
-    seed: u64,
-) -> Result<Split, DataError> {
-    let Shares { validation, test } = shares;
-    if !(validation >= 0.0 && test >= 0.0 && validation + test < 1.0) {
-        return Err(DataError::SplitShares { validation, test });
-    }
-    let corpus = samples.corpus();
-    let of_users: Option<Vec<f64>> = match (unit, corpus.user_count()) {
-        (Unit::User, None) => return Err(DataError::NoUsers),
-        (Unit::User, Some(users)) => Some(
-            (0..users as u32)
-                .map(|user| position(seed, corpus.user_name(user).unwrap_or_default().as_bytes()))
-                .collect(),
-        ),
-        _ => None,
-    };
-    let mut sides = [Vec::new(), Vec::new(), Vec::new()];
-    let mut bytes = Vec::new();
-    for line in 0..corpus.line_count() {
-        let position = match (&of_users, corpus.user_of_line(line)) {
-            (Some(positions), Some(user)) => positions[user as usize],
-            _ => {
-                bytes.clear();
-                bytes.extend(corpus.line(line).iter().flat_map(|token| token.to_le_bytes()));
-                position(seed, &bytes)
+    of_lines: Vec<Side>,
+}
+
+impl Sides {
+    /// Parts the lines of a text.
+    ///
+    /// # Errors
+    /// When the shares are no shares, or the text has no such unit.
+    pub fn by_unit(
+        text: &TokenisedText,
+        unit: Unit,
+        shares: Shares,
+        seed: u64,
+    ) -> Result<Self, DataError> {
+        let Shares { validation, test } = shares;
+        if !(validation >= 0.0 && test >= 0.0 && validation + test < 1.0) {
+            return Err(DataError::SplitShares { validation, test });
+        }
+        let lines = text.lines();
+        let of_users: Option<Vec<f64>> = match (unit, lines.user_count()) {
+            (Unit::User, None) => return Err(DataError::NoUsers),
+            (Unit::User, Some(users)) => Some(
+                (0..users as u32)
+                    .map(|user| {
+                        position(seed, lines.user_name(user).unwrap_or_default().as_bytes())
+                    })
+                    .collect(),
+            ),
+            _ => None,
+        };
+        let mut bytes = Vec::new();
+        let mut of_line = |line: u64| {
+            let position = match (&of_users, lines.user_of_line(line)) {
+                (Some(positions), Some(user)) => positions[user as usize],
+                _ => {
+                    write_line(text, line, &mut bytes);
+                    position(seed, &bytes)
+                }
+            };
+            if position < test {
+                Side::Test
+            } else if position < test + validation {
+                Side::Validation
+            } else {
+                Side::Train
             }
         };
-        let side = if position < test {
-            2
-        } else if position < test + validation {
-            1
-        } else {
-            0
-        };
-        sides[side].push(line);
+        Ok(Self { unit, of_lines: (0..lines.line_count()).map(&mut of_line).collect() })
     }
-    let [train, validation, test] = sides.map(|lines| Units::of_lines(samples, unit, lines));
-    Ok(Split { train: train?, validation: validation?, test: test? })
+
+    /// The units of each side, now that the text has become samples.
+    ///
+    /// # Errors
+    /// When the samples are of another text.
+    pub fn split(&self, samples: &Samples) -> Result<Split, DataError> {
+        let (sides, lines) = (self.of_lines.len() as u64, samples.corpus().line_count());
+        if sides != lines {
+            return Err(DataError::OtherText { sides, lines });
+        }
+        let units = |side: Side| {
+            let on_side = (0..).zip(&self.of_lines).filter(|(_, of_line)| **of_line == side);
+            Units::of_lines(samples, self.unit, on_side.map(|(line, _)| line).collect())
+        };
+        Ok(Split {
+            train: units(Side::Train)?,
+            validation: units(Side::Validation)?,
+            test: units(Side::Test)?,
+        })
+    }
+}
+
+/// Writes the words of a line, each after its length, so that no two lines are written alike.
+fn write_line(text: &TokenisedText, line: u64, bytes: &mut Vec<u8>) {
+    bytes.clear();
+    for &number in text.lines().line(line) {
+        let word = text.words()[number as usize].as_bytes();
+        bytes.extend((word.len() as u64).to_le_bytes());
+        bytes.extend(word);
+    }
 }
 
 /// A number in [0, 1) that stands for the bytes.
@@ -176,186 +245,4 @@ fn position(seed: u64, bytes: &[u8]) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-    use crate::text::tests::read;
-    use crate::{DeclaredPublic, Layout, Objective, VocabularySource};
-    use organza_mechanism::{Purpose, RandomSource};
-    use proptest::prelude::*;
-    use std::collections::HashSet;
-
-    fn samples(lines: &[String], layout: Layout) -> Samples {
-        let lines: Vec<_> = lines.iter().map(String::as_str).collect();
-        let text = read(&lines, layout).unwrap();
-        let vocabulary = DeclaredPublic::at_least(1).vocabulary(&text).unwrap().vocabulary;
-        Samples::new(text.into_corpus(&vocabulary), Objective::SkipGram, 3).unwrap()
-    }
-
-    fn some_lines(count: usize) -> Vec<String> {
-        let line = |number: usize| {
-            format!("w{} w{} w{} w{}", number % 7, number % 11, number % 13, number)
-        };
-        (0..count).map(line).collect()
-    }
-
-    fn numbers(units: &Units, samples: &Samples) -> Vec<u64> {
-        (0..units.len())
-            .flat_map(|unit| (0..units.samples_in(unit)).map(move |index| (unit, index)))
-            .map(|(unit, index)| units.sample_number(samples, unit, index).unwrap())
-            .collect()
-    }
-
-    fn parts(split: &Split, samples: &Samples) -> [Vec<u64>; 3] {
-        [&split.train, &split.validation, &split.test].map(|units| numbers(units, samples))
-    }
-
-    fn stream(seed: u64) -> PrivateRandom {
-        RandomSource::from_seed(seed).substream(Purpose::Data, 0, 0)
-    }
-
-    proptest! {
-        #[test]
-        fn parts_by_samples_are_disjoint_and_of_the_sizes(train in 0_u64..100, validation in 0_u64..100, test in 0_u64..100, seed: u64) {
-            let samples = samples(&some_lines(20), Layout::Lines);
-            let sizes = Sizes { train, validation, test };
-            prop_assert_eq!(samples.count(), 240);
-            for split in [shuffled(&samples, sizes, &mut stream(seed)), in_order(&samples, sizes)] {
-                if train + validation + test > 240 {
-                    let refused = matches!(split, Err(DataError::SplitTooLarge { found: 240, .. }));
-                    prop_assert!(refused);
-                    continue;
-                }
-                let parts = parts(&split.unwrap(), &samples);
-                let lengths: Vec<_> = parts.iter().map(|part| part.len() as u64).collect();
-                prop_assert_eq!(lengths, [train, validation, test]);
-                let all: HashSet<_> = parts.concat().into_iter().collect();
-                prop_assert_eq!(all.len() as u64, train + validation + test);
-                prop_assert!(all.iter().all(|&number| number < 240));
-            }
-        }
-
-        #[test]
-        fn parts_by_unit_are_disjoint_and_complete(validation in 0.0_f64..0.5, test in 0.0_f64..0.5, seed: u64) {
-            let lines: Vec<_> = some_lines(60).iter().enumerate().map(|(number, line)| format!("u{}\t{line}", number % 9)).collect();
-            let samples = samples(&lines, Layout::Users);
-            for unit in [Unit::Pair, Unit::Line, Unit::User] {
-                let split = by_unit(&samples, unit, Shares { validation, test }, seed).unwrap();
-                let mut all = parts(&split, &samples).concat();
-                all.sort_unstable();
-                prop_assert_eq!(all, (0..samples.count()).collect::<Vec<_>>());
-                let units = split.train.len() + split.validation.len() + split.test.len();
-                let expected = match unit { Unit::User => 9, Unit::Line => 60, _ => samples.count() };
-                prop_assert_eq!(units, expected);
-            }
-        }
-    }
-
-    #[test]
-    fn a_shuffle_follows_its_seed_and_is_uniform() {
-        let samples = samples(&some_lines(2), Layout::Lines);
-        let sizes = Sizes { train: 2, validation: 0, test: 1 };
-        let draw = |seed| parts(&shuffled(&samples, sizes, &mut stream(seed)).unwrap(), &samples);
-        assert_eq!(draw(3), draw(3));
-        // 24 samples, 24,000 shuffles: each place holds each sample 1,000 times, give or take 31;
-        // six standard deviations in 72 cells have a false-alarm rate below 2e-7.
-        let mut counts = [[0_u32; 24]; 3];
-        for seed in 0..24_000 {
-            for (place, number) in draw(seed).concat().into_iter().enumerate() {
-                counts[place][number as usize] += 1;
-            }
-        }
-        for count in counts.concat() {
-            assert!(count.abs_diff(1000) < 186, "{counts:?}");
-        }
-    }
-
-    #[test]
-    fn shares_come_out_as_asked() {
-        let samples = samples(&some_lines(10_000), Layout::Lines);
-        let shares = Shares { validation: 0.1, test: 0.2 };
-        let split = by_unit(&samples, Unit::Line, shares, 1).unwrap();
-        assert!(split.validation.len().abs_diff(1000) < 180, "{}", split.validation.len());
-        assert!(split.test.len().abs_diff(2000) < 240, "{}", split.test.len());
-        let other = by_unit(&samples, Unit::Line, shares, 2).unwrap();
-        assert_ne!(parts(&split, &samples), parts(&other, &samples));
-        for (validation, test) in [(-0.1, 0.0), (0.5, 0.5), (f64::NAN, 0.1), (0.0, 1.0)] {
-            let refused = by_unit(&samples, Unit::Line, Shares { validation, test }, 1);
-            assert!(matches!(refused, Err(DataError::SplitShares { .. })));
-        }
-    }
-
-    /// The training lines of what `change` makes of the text.
-    fn training_lines(
-        change: impl Fn(&mut Vec<String>),
-        side: impl Fn(&Samples) -> Vec<u64>,
-    ) -> Vec<Vec<u32>> {
-        let mut lines = some_lines(200);
-        // Every word also stands elsewhere, so the vocabulary stays as it is.
-        lines.extend(some_lines(200));
-        change(&mut lines);
-        let lines: Vec<_> = lines.iter().map(String::as_str).collect();
-        let mut words = read(&lines, Layout::Lines).unwrap().words().to_vec();
-        words.sort();
-        let vocabulary = crate::Vocabulary::new(words).unwrap();
-        let corpus = read(&lines, Layout::Lines).unwrap().into_corpus(&vocabulary);
-        let samples = Samples::new(corpus, Objective::SkipGram, 3).unwrap();
-        side(&samples).into_iter().map(|line| samples.corpus().line(line).to_vec()).collect()
-    }
-
-    /// How many lines have to be added or removed to make one list the other.
-    fn distance(one: &[Vec<u32>], other: &[Vec<u32>]) -> i64 {
-        let mut counts: HashMap<&Vec<u32>, i64> = HashMap::new();
-        one.iter().for_each(|line| *counts.entry(line).or_default() += 1);
-        other.iter().for_each(|line| *counts.entry(line).or_default() -= 1);
-        counts.values().map(|count| count.abs()).sum()
-    }
-
-    /// Neighbouring texts must have neighbouring training sets. The broken twin hashes the number of
-    /// the line, which shifts when a line is removed, and is caught.
-    #[test]
-    fn removing_a_line_moves_no_other() {
-        let shares = Shares { validation: 0.2, test: 0.2 };
-        let by_content = |samples: &Samples| by_content(samples, shares);
-        let by_number = |samples: &Samples| {
-            let trains = |line: &u64| position(5, &line.to_le_bytes()) >= 0.4;
-            (0..samples.corpus().line_count()).filter(trains).collect()
-        };
-        let whole = training_lines(|_| {}, by_content);
-        let broken = training_lines(|_| {}, by_number);
-        assert!(whole.len() > 200 && broken.len() > 200);
-        let mut caught = 0;
-        for line in (0..200).step_by(20) {
-            let without = |lines: &mut Vec<String>| drop(lines.remove(line));
-            assert!(distance(&whole, &training_lines(without, by_content)) <= 1);
-            caught += usize::from(distance(&broken, &training_lines(without, by_number)) > 1);
-        }
-        assert_eq!(caught, 10);
-    }
-
-    fn by_content(samples: &Samples, shares: Shares) -> Vec<u64> {
-        let split = by_unit(samples, Unit::Line, shares, 5).unwrap();
-        let number = |unit| split.train.sample_number(samples, unit, 0).unwrap() / 12;
-        (0..split.train.len()).map(number).collect()
-    }
-
-    /// A line that is replaced may leave the training data or join it, unless nothing is held out.
-    #[test]
-    fn replacing_a_line_may_change_the_number_of_training_lines() {
-        for (held_out, expected) in [(0.4, true), (0.0, false)] {
-            let shares = Shares { validation: held_out / 2.0, test: held_out / 2.0 };
-            let train = |samples: &Samples| by_content(samples, shares);
-            let whole = training_lines(|_| {}, train);
-            let sizes: HashSet<i64> = (0..200)
-                .step_by(10)
-                .map(|line| {
-                    let replaced = training_lines(|lines| lines[line] = lines[199].clone(), train);
-                    assert!(distance(&whole, &replaced) <= 2);
-                    replaced.len() as i64 - whole.len() as i64
-                })
-                .collect();
-            assert!(sizes.iter().all(|change| change.abs() <= 1), "{sizes:?}");
-            assert_eq!(sizes.len() > 1, expected, "{sizes:?}");
-        }
-    }
-}
+mod tests;

@@ -2,7 +2,9 @@
 
 use crate::corpus::Users;
 use crate::dictionary::{Dictionary, LARGEST};
-use crate::{Corpus, DataError, Line, LineProblem, TextSource, TextStart, Tokeniser, Vocabulary};
+use crate::{
+    Corpus, DataError, LeftOut, LineProblem, TextSource, TextStart, Tokeniser, Vocabulary,
+};
 use sha2::{Digest, Sha256};
 
 /// How a line is laid out.
@@ -25,13 +27,15 @@ pub enum Layout {
 pub struct TokenisedText {
     words: Vec<Box<str>>,
     lines: Corpus,
+    left_out: LeftOut,
 }
 
 impl TokenisedText {
-    /// Reads all of a source, in one pass.
+    /// Reads all of a source, in one pass. A line without a user, where users are expected, is nobody's, and is left
+    /// out ([`TokenisedText::left_out`]).
     ///
     /// # Errors
-    /// Whatever the source finds wrong; a line without a user, where users are expected.
+    /// Whatever the source finds wrong.
     pub fn read(
         source: &dyn TextSource,
         tokeniser: &Tokeniser,
@@ -40,13 +44,20 @@ impl TokenisedText {
         let mut words = Dictionary::default();
         let mut users = (layout == Layout::Users).then(|| (Dictionary::default(), Vec::new()));
         let mut lines = Corpus::empty();
+        let mut left_out = LeftOut::default();
         source.each_line(&mut |mut line| {
             let too_many = |what| {
                 let place = line.place.clone();
                 move || DataError::TooMany { place, what, limit: LARGEST }
             };
             if let Some((dictionary, of_line)) = &mut users {
-                let (user, text) = user_and_text(line)?;
+                let (user, text) = match user_and_text(line.text) {
+                    Ok(found) => found,
+                    Err(problem) => {
+                        left_out.add(line.place, problem);
+                        return Ok(());
+                    }
+                };
                 of_line.push(dictionary.number(user).ok_or_else(too_many("users"))?);
                 line.text = text;
             }
@@ -69,7 +80,12 @@ impl TokenisedText {
             users.map(|(dictionary, of_line)| Users { of_line, names: dictionary.into_strings() });
         let words = words.into_strings();
         lines.vocabulary_size = words.len();
-        Ok(Self { words, lines })
+        Ok(Self { words, lines, left_out })
+    }
+
+    /// The lines that could not be used. *Not private.*
+    pub fn left_out(&self) -> &LeftOut {
+        &self.left_out
     }
 
     /// The distinct words; a word's number is its place here.
@@ -101,19 +117,18 @@ impl TokenisedText {
     }
 }
 
-fn user_and_text(line: Line<'_>) -> Result<(&str, &str), DataError> {
-    let problem = |problem| DataError::line(line.place, problem);
-    let (user, text) = line.text.split_once('\t').ok_or_else(|| problem(LineProblem::NoUser))?;
+fn user_and_text(line: &str) -> Result<(&str, &str), LineProblem> {
+    let (user, text) = line.split_once('\t').ok_or(LineProblem::NoUser)?;
     let user = user.trim();
-    if user.is_empty() { Err(problem(LineProblem::EmptyUser)) } else { Ok((user, text)) }
+    if user.is_empty() { Err(LineProblem::EmptyUser) } else { Ok((user, text)) }
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::Place;
     use crate::source::Visit;
+    use crate::{Line, Place};
 
     /// Lines for tests, each with the name of its text.
     pub(crate) struct Fixed<'a>(pub(crate) Vec<(&'a str, &'a str)>);
@@ -126,6 +141,21 @@ pub(crate) mod tests {
             }
             Ok(())
         }
+    }
+
+    /// A text whose words are the numbers of a corpus.
+    pub(crate) fn of_corpus(corpus: &Corpus) -> TokenisedText {
+        let mut lines = Corpus::empty();
+        lines.vocabulary_size = corpus.vocabulary_size;
+        lines.tokens.clone_from(&corpus.tokens);
+        lines.line_starts.clone_from(&corpus.line_starts);
+        lines.texts.clone_from(&corpus.texts);
+        lines.users = corpus.users.as_ref().map(|Users { of_line, names }| Users {
+            of_line: of_line.clone(),
+            names: names.clone(),
+        });
+        let words = (0..corpus.vocabulary_size).map(|word| word.to_string().into()).collect();
+        TokenisedText { words, lines, left_out: LeftOut::default() }
     }
 
     pub(crate) fn read(lines: &[&str], layout: Layout) -> Result<TokenisedText, DataError> {
@@ -154,9 +184,15 @@ pub(crate) mod tests {
         assert_eq!(users, [Some(0), Some(1), Some(0)]);
         assert_eq!(text.lines().line(2).len(), 2);
 
-        let missing = read(&["ann\tone", "no user"], Layout::Users).unwrap_err().to_string();
+        let some = read(&["ann\tone", "no user", " \tone", "bob\ttwo"], Layout::Users).unwrap();
+        assert_eq!((some.lines().line_count(), some.lines().user_count()), (2, Some(2)));
+        assert_eq!(some.left_out().count(), 2);
+        let missing = some.left_out().refuse().unwrap_err().to_string();
         assert!(missing.starts_with("`text` line 2: no tab"), "{missing}");
-        let empty = read(&[" \tone"], Layout::Users).unwrap_err().to_string();
-        assert!(empty.starts_with("`text` line 1: nothing stands before the tab"), "{empty}");
+        let empty = read(&[" \tone"], Layout::Users).unwrap().left_out().to_string();
+        assert!(
+            empty.contains("1 of the lines") && empty.contains("nothing stands before the tab")
+        );
+        assert!(text.left_out().refuse().is_ok() && text.left_out().is_empty());
     }
 }

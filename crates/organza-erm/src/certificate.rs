@@ -16,7 +16,8 @@ pub struct Certificate {
     pub method: Method,
     /// Whether there is a guarantee at all.
     pub private: bool,
-    /// The bound on the privacy loss of what was released; none without privacy.
+    /// The bound on the privacy loss of what was released; none without privacy. The price of the events, or, where one
+    /// of them decided what others are, the budget that all outcomes keep to.
     pub epsilon: Option<f64>,
     /// The probability of exceeding it.
     pub delta: Option<f64>,

@@ -16,6 +16,7 @@ use organza_data::sparse::{Columns, MOST_FEATURES, SparseRows, UnreleasedRows};
 use organza_ledger::Event;
 use organza_mechanism::random::RandomError;
 use organza_mechanism::{NoisyCount, NotPaid, PlanError, RandomSource};
+use organza_train::DECIDED;
 use std::path::Path;
 use thiserror::Error;
 
@@ -90,8 +91,8 @@ pub enum FitError {
         "private categories need a ledger, so that their charge is written before they are released"
     )]
     NoLedger,
-    /// Private categories of groups that no column names.
-    #[error("private categories by groups need a column that names the group: give --group")]
+    /// The unit is a group, and nothing names it.
+    #[error("--method poisson-groups promises something for each group: name the group of every row by --group")]
     NoGroups,
     /// A charge for something else.
     #[error(transparent)]
@@ -155,9 +156,6 @@ pub fn fit_table(
     if settings.method != Method::None && ledger.is_none() {
         return Err(FitError::NoLedger);
     }
-    if settings.method == Method::PoissonGroups && table.groups().is_none() {
-        return Err(FitError::NoGroups);
-    }
     let groups = visited(settings, table.len(), table.groups())?;
     let mut opened = Opened::new(settings, groups, None, ledger)?;
     let columns = opened.categories(&table)?;
@@ -193,8 +191,7 @@ impl<'a> Opened<'a> {
             Method::None => None,
             _ => Some(Purse::open(settings, header(settings, groups.as_ref(), width), ledger)?),
         };
-        let statements = groups.as_ref().and_then(Groups::statement).into_iter().collect();
-        Ok(Self { settings, source, groups, purse, statements })
+        Ok(Self { settings, source, groups, purse, statements: Vec::new() })
     }
 
     /// The columns with the categories that are released, or with all of them without privacy.
@@ -356,24 +353,35 @@ impl Running<'_> {
 
     fn fit(&self, model: LinearModel, purse: Option<&Purse>, steps: u64) -> Fit {
         let Settings { method, delta, seed, epsilon, .. } = *self.settings;
+        let events = purse.map(Purse::events).unwrap_or_default();
+        let mut conditions = Certificate::conditions(self.settings);
+        let decided = method != Method::Printed && events.iter().any(Event::decides);
+        if decided {
+            conditions.push(DECIDED.to_owned());
+        }
         let certificate = Certificate {
             version: 2,
             model: self.settings.model,
             method,
             private: !matches!(method, Method::None | Method::Printed) && seed.is_none(),
-            epsilon: purse.map(Purse::spent),
+            epsilon: purse.map(|purse| if decided { epsilon } else { purse.spent() }),
             delta: purse.map(|_| delta),
             claimed_epsilon: (method == Method::Printed).then_some(epsilon),
             neighbouring: method.neighbouring(),
             unit: method.unit(),
             accountant: "pld",
             steps,
-            events: purse.map(Purse::events).unwrap_or_default(),
+            events,
             public: purse.map(|purse| purse.public().to_vec()).unwrap_or_default(),
-            conditions: Certificate::conditions(self.settings),
-            not_private: ["losses, accuracy, AUC, deviance", "sparsity of groups", "timings"]
-                .map(str::to_owned)
-                .to_vec(),
+            conditions,
+            not_private: [
+                "losses, accuracy, AUC, deviance",
+                "sparsity of groups",
+                "remarks about the data",
+                "timings",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
         };
         let sparsity = self.groups.map(|groups| groups.sparsity(self.design));
         Fit { model, certificate, sparsity }

@@ -1,4 +1,4 @@
-//! Groups of records: by a column, runs of so many rows, or contiguous blocks.
+//! Groups of records: by a column, or contiguous blocks.
 
 use crate::design::Design;
 use crate::fit::FitError;
@@ -7,16 +7,16 @@ use organza_mechanism::NoisyCount;
 use serde::Serialize;
 use std::collections::HashSet;
 
-/// How many rows make a group where the unit is a group and nothing names it.
-const GROUP_ROWS: u64 = 10;
+/// Why groups are refused where they would change nothing: who names them expects a promise for them.
+pub const GROUPS_IGNORED: &str = "left away, because only poisson-groups makes the group the unit of the promise, and only \
+                                  corrected and printed visit groups: every other method promises something for each \
+                                  record, whatever group it is in";
 
 /// Which records belong to which group.
 #[derive(Clone, Debug)]
 pub struct Groups {
     starts: Vec<usize>,
     records: Vec<u32>,
-    /// How many consecutive rows a group is, if that is what it is.
-    each: Option<u64>,
 }
 
 /// How many coordinates the gradients of groups touch (c1). *Not private*: it comes from the data, and
@@ -31,6 +31,11 @@ pub struct GroupSparsity {
 
 impl Groups {
     /// The groups that rows name, numbered in order of appearance.
+    ///
+    /// # Privacy
+    /// Which records make a group depends on what they name alone: a data set without one record, or without one whole
+    /// group, has all the others as they were. That is what makes a group a unit that can be added or removed. Runs of so
+    /// many rows would all shift where one record is missing, and [`Self::blocks`] would be cut anew.
     pub fn by_column(groups: &[u32]) -> Self {
         let count = groups.iter().max().map_or(0, |last| *last as usize + 1);
         let mut sizes = vec![0_usize; count];
@@ -45,31 +50,13 @@ impl Groups {
             records[next[*group as usize]] = record as u32;
             next[*group as usize] += 1;
         }
-        Self { starts, records, each: None }
-    }
-
-    /// Runs of `each` consecutive records, the last one shorter.
-    ///
-    /// # Privacy
-    /// Which records make a group does not depend on how many there are: a data set without one whole group has all the
-    /// others as they were. That is what makes a group a unit that can be added or removed; contiguous blocks of a number
-    /// that is given ([`Self::blocks`]) would all be cut anew.
-    pub fn runs(records: usize, each: u64) -> Self {
-        let size = usize::try_from(each.max(1)).unwrap_or(usize::MAX);
-        let starts = (0..records).step_by(size).chain([records]).collect();
-        Self { starts, records: (0..records as u32).collect(), each: Some(each) }
+        Self { starts, records }
     }
 
     /// `count` contiguous blocks of equal size, within one record: for relations that leave the number of records as it is.
     pub fn blocks(records: usize, count: usize) -> Self {
         let starts = (0..=count).map(|block| block * records / count.max(1)).collect();
-        Self { starts, records: (0..records as u32).collect(), each: None }
-    }
-
-    /// What a guarantee for groups takes for granted about them, where nothing names them.
-    pub(crate) fn statement(&self) -> Option<String> {
-        let each = self.each?;
-        Some(format!("a group is {each} consecutive rows of the data, as they stand"))
+        Self { starts, records: (0..records as u32).collect() }
     }
 
     /// The number of groups.
@@ -106,28 +93,27 @@ impl Groups {
 /// The groups that a method visits, if it does.
 ///
 /// # Errors
-/// If a setting makes no sense, or there are too few rows, where that is no secret.
+/// If a setting makes no sense, a method by group has rows that name none or another method has rows that do, or there
+/// are too few rows, where that is no secret.
 pub(crate) fn visited(
     settings: &Settings,
     rows: usize,
     named: Option<&[u32]>,
 ) -> Result<Option<Groups>, FitError> {
     settings.check()?;
-    let Settings { method, groups, group_rows, .. } = *settings;
+    let Settings { method, groups, .. } = *settings;
     // Where one record more or less is to be hidden, so is whether there is any.
     let is_secret = method != Method::None && !NoisyCount::is_public(method.neighbouring());
     if rows == 0 && !is_secret {
         return Err(FitError::NoRows);
     }
-    if let (Some(_), Some(each)) = (named, group_rows) {
-        let expected = "left away where the rows name their groups";
-        let value = each.to_string();
-        return Err(SettingError { setting: "--group-rows", value, expected }.into());
+    if named.is_some() && !method.has_groups() {
+        let (setting, value) = ("--group", "given".to_owned());
+        return Err(SettingError { setting, value, expected: GROUPS_IGNORED }.into());
     }
     Ok(match (method, named, groups) {
-        (Method::PoissonGroups, None, _) => {
-            Some(Groups::runs(rows, group_rows.unwrap_or(GROUP_ROWS)))
-        }
+        (Method::PoissonGroups, None, _) if rows > 0 => return Err(FitError::NoGroups),
+        (Method::PoissonGroups, None, _) => Some(Groups::by_column(&[])),
         (_, Some(named), None) if method.has_groups() => Some(Groups::by_column(named)),
         (Method::Corrected | Method::Printed, _, count) => {
             let usual = if method == Method::Printed { 100 } else { 10 };
@@ -158,31 +144,39 @@ mod tests {
         assert!((0..3).all(|block| (3..=4).contains(&blocks.records(block).len())));
     }
 
-    /// What rows make the groups, without group `missing`.
-    fn contents(groups: &Groups, rows: &[u32], missing: Option<usize>) -> Vec<Vec<u32>> {
-        let kept = (0..groups.len()).filter(|group| Some(*group) != missing);
-        kept.map(|group| groups.records(group).iter().map(|at| rows[*at as usize]).collect())
-            .collect()
+    /// A record leaves, or a whole group: all other groups stay as they were. The broken twins, runs of ten rows and
+    /// blocks of a number of groups, move others.
+    #[test]
+    fn what_leaves_moves_no_other_group() {
+        let rows: Vec<u32> = (0..42).collect();
+        let moves_others = |cut: &dyn Fn(&[u32]) -> Groups, gone: &dyn Fn(u32) -> bool| {
+            let before = contents(&cut(&rows), &rows);
+            let left: Vec<u32> = rows.iter().copied().filter(|row| !gone(*row)).collect();
+            let after = contents(&cut(&left), &left);
+            before.iter().filter(|group| !after.contains(group)).count() > 1
+        };
+        let by_column = |rows: &[u32]| {
+            let users: Vec<u32> = rows.iter().map(|row| row / 10).collect();
+            Groups::by_column(&users)
+        };
+        let runs = |rows: &[u32]| {
+            let places: Vec<u32> = (0..rows.len() as u32).map(|place| place / 10).collect();
+            Groups::by_column(&places)
+        };
+        let blocks = |rows: &[u32]| Groups::blocks(rows.len(), rows.len() / 10);
+        let mut caught = [0, 0];
+        for gone in 0..30 {
+            assert!(!moves_others(&by_column, &|row| row == gone), "{gone}");
+            assert!(!moves_others(&by_column, &|row| row / 10 == gone / 10), "{gone}");
+            caught[0] += usize::from(moves_others(&runs, &|row| row == gone));
+            caught[1] += usize::from(moves_others(&blocks, &|row| row / 10 == gone / 10));
+        }
+        assert_eq!(caught, [30, 30]);
     }
 
-    #[test]
-    fn a_group_leaves_and_all_others_stay_as_they_were() {
-        let rows: Vec<u32> = (0..42).collect();
-        let survives = |cut: &dyn Fn(usize) -> Groups, missing: usize| {
-            let all = cut(rows.len());
-            let left: Vec<u32> = contents(&all, &rows, Some(missing)).concat();
-            contents(&cut(left.len()), &left, None) == contents(&all, &rows, Some(missing))
-        };
-        for missing in 0..5 {
-            assert!(survives(&|count| Groups::runs(count, 10), missing), "{missing}");
-        }
-        let blocks = |count: usize| Groups::blocks(count, count / 10);
-        assert!(
-            !(0..4).all(|missing| survives(&blocks, missing)),
-            "blocks cut anew have to be seen"
-        );
-        assert_eq!(Groups::runs(42, 10).records(4).len(), 2);
-        assert!(Groups::runs(0, 10).is_empty());
-        assert_eq!(Groups::runs(3, u64::MAX).len(), 1);
+    /// What rows make the groups that have any.
+    fn contents(groups: &Groups, rows: &[u32]) -> Vec<Vec<u32>> {
+        let of = |group| groups.records(group).iter().map(|at| rows[*at as usize]).collect();
+        (0..groups.len()).map(of).filter(|rows: &Vec<u32>| !rows.is_empty()).collect()
     }
 }

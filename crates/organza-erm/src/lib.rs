@@ -51,7 +51,7 @@ pub use descend::{Batches, Descent, Visits};
 pub use design::Design;
 pub use estimator::{Estimator, Linear, Logistic, Poisson};
 pub use fit::{Fit, FitError, TableFit, fit, fit_table};
-pub use groups::{GroupSparsity, Groups};
+pub use groups::{GROUPS_IGNORED, GroupSparsity, Groups};
 pub use loss::Loss;
 pub use minimise::{Minimum, Objective};
 pub use model::{LinearModel, ModelError};

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// The version of the settings' form.
-pub const SETTINGS_VERSION: u64 = 1;
+pub const SETTINGS_VERSION: u64 = 2;
 
 /// How a model is fitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,8 +109,6 @@ pub struct Settings {
     pub constraint: Option<Constraint>,
     /// Contiguous groups of equal size, where rows have no group of their own; for methods whose unit is a record.
     pub groups: Option<u64>,
-    /// How many consecutive rows make a group of [`Method::PoissonGroups`] where rows have none of their own; 10.
-    pub group_rows: Option<u64>,
     /// How many coordinates a step of Algorithm 2 may release (c1).
     pub hits: Option<u64>,
     /// The threshold of the sparse vector technique (alpha).
@@ -159,7 +157,6 @@ impl Settings {
             l2: None,
             constraint: None,
             groups: None,
-            group_rows: None,
             hits: None,
             threshold: None,
             selection: SelectionRule::Exponential,
@@ -216,7 +213,7 @@ impl Settings {
             let fits = value.is_none_or(|value| value > 0.0 && value.is_finite());
             require(setting, value, fits, "above 0 and finite")
         };
-        require("version", Some(self.version), self.version == SETTINGS_VERSION, "1")?;
+        require("version", Some(self.version), self.version == SETTINGS_VERSION, "2")?;
         positive("--epsilon", Some(self.epsilon))?;
         let is_share = |value: f64| value > 0.0 && value < 1.0;
         require("--delta", Some(self.delta), is_share(self.delta), "above 0 and below 1")?;
@@ -238,17 +235,13 @@ impl Settings {
         };
         at_least_one("--units", self.units)?;
         at_least_one("--groups", self.groups)?;
-        at_least_one("--group-rows", self.group_rows)?;
         at_least_one("--hits", self.hits)?;
         at_least_one("--draws", self.draws)?;
         at_least_one("--steps", self.steps)?;
         let by_group = self.method == Method::PoissonGroups;
         let expected = "left away with --method poisson-groups: the number of groups would tell how many rows there \
-                        are, and one group more would cut all others anew; name a column with --group, or leave \
-                        --groups away and a group is 10 consecutive rows (or --group-rows of them)";
+                        are, and one group more would cut all others anew; name a column with --group";
         require("--groups", self.groups, !by_group || self.groups.is_none(), expected)?;
-        let expected = "left away but with --method poisson-groups, whose unit is a group";
-        require("--group-rows", self.group_rows, by_group || self.group_rows.is_none(), expected)?;
         let threshold = self.threshold.is_none_or(f64::is_finite);
         require("--threshold", self.threshold, threshold, "finite")?;
         let objective = self.method != Method::Objective || self.model == Loss::Logistic;

@@ -51,6 +51,7 @@ mod account;
 mod budget;
 mod charge;
 mod checksum;
+mod deciding;
 mod error;
 mod event;
 mod header;

@@ -221,6 +221,8 @@ mod tests {
                 organza_data::Layout::Lines,
             );
             let text = text.unwrap();
+            let shares = organza_data::split::Shares { validation: 0.1, test: 0.1 };
+            let sides = organza_data::split::Sides::by_unit(&text, Unit::Line, shares, 1).unwrap();
             let words = organza_data::VocabularySource::vocabulary(
                 &organza_data::DeclaredPublic::at_least(1),
                 &text,
@@ -228,8 +230,7 @@ mod tests {
             let words = words.unwrap().vocabulary;
             let objective = Objective::SkipGram;
             let samples = Samples::new(text.into_corpus(&words), objective, 4).unwrap();
-            let shares = organza_data::split::Shares { validation: 0.1, test: 0.1 };
-            let split = organza_data::split::by_unit(&samples, Unit::Line, shares, 1).unwrap();
+            let split = sides.split(&samples).unwrap();
             let before = split.train.len();
             let canaries = Canaries::draw(ASKED, words.len(), &source);
             let heads = canaries.tossed.iter().filter(|it| it.inserted).count() as u64;

@@ -10,6 +10,10 @@ use std::borrow::Cow;
 /// The version of certificates that is read and written.
 const VERSION: u64 = 2;
 
+/// What is said where epsilon is not the price of the events.
+pub const DECIDED: &str = "a released number decided the noise of what follows: epsilon is the budget, which holds \
+                           whatever number is released, and not the price of the events that came of this one";
+
 /// What a run promises.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Certificate {
@@ -20,7 +24,8 @@ pub struct Certificate {
     pub method: Method,
     /// Whether there is a guarantee at all.
     pub private: bool,
-    /// The bound on the privacy loss; none without privacy.
+    /// The bound on the privacy loss; none without privacy. The price of the events, or, where one of them decided
+    /// what others are, the budget that all outcomes keep to.
     pub epsilon: Option<f64>,
     /// The probability of exceeding it.
     pub delta: Option<f64>,
@@ -63,7 +68,11 @@ impl Certificate {
         spent: Option<f64>,
         steps: u64,
     ) -> Self {
-        let private = settings.method != Method::None && settings.seed.is_none();
+        let events = ledger.map(Ledger::events).unwrap_or_default();
+        let decided = events.iter().any(Event::decides);
+        // Without a budget there is then nothing that could be claimed.
+        let epsilon = if decided { spent.and(settings.privacy.epsilon) } else { spent };
+        let private = epsilon.is_some() && settings.seed.is_none();
         let mut conditions = Vec::new();
         match settings.method {
             Method::None => {
@@ -79,6 +88,9 @@ impl Certificate {
                     .into(),
             );
         }
+        if decided {
+            conditions.push(DECIDED.to_owned());
+        }
         if let Some(seed) = settings.seed {
             conditions.push(format!(
                 "not private: the randomness came from seed {seed}, which whoever knows it can repeat"
@@ -89,7 +101,7 @@ impl Certificate {
         }
         let not_private = [
             "metrics.jsonl: train, validation, test",
-            "summary.json: losses, timings, memory",
+            "summary.json: losses, remarks, timings, memory",
             "report.html, figures, tables: what is marked there",
             "timings",
         ];
@@ -97,16 +109,29 @@ impl Certificate {
             version: VERSION,
             method: settings.method,
             private,
-            epsilon: spent,
-            delta: spent.map(|_| settings.privacy.delta),
+            epsilon,
+            delta: epsilon.map(|_| settings.privacy.delta),
             neighbouring: settings.privacy.neighbouring,
             unit: settings.privacy.unit,
             accountant: "pld".into(),
             steps,
-            events: ledger.map(Ledger::events).unwrap_or_default(),
+            events,
             public: ledger.map(|ledger| ledger.header().public.clone()).unwrap_or_default(),
             conditions,
             not_private: not_private.map(str::to_owned).to_vec(),
+        }
+    }
+}
+
+impl Certificate {
+    /// What this run takes of a budget that it shares with others: its events, or, where some of them
+    /// were chosen by what others released, its promise as a whole.
+    pub fn promised_events(&self) -> Vec<Event> {
+        match (self.epsilon, self.delta) {
+            (Some(epsilon), Some(delta)) if self.events.iter().any(Event::decides) => {
+                vec![Event::Approximate { epsilon, delta }]
+            }
+            _ => self.events.clone(),
         }
     }
 }

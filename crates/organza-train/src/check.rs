@@ -1,7 +1,7 @@
 //! Settings that make sense, before anything is read or written.
 
 use crate::optimizer::OptimizerSettings;
-use crate::phases::Releases;
+use crate::phases::{Releases, words_decide};
 use crate::settings::{
     CanarySettings, Method, SETTINGS_VERSION, Settings, SplitSettings, VocabularyOrigin,
 };
@@ -75,6 +75,7 @@ impl Settings {
             let said = privacy.epsilon.is_some() || privacy.noise_multiplier.is_some();
             require("--epsilon", "not given", said, "given, or --noise-multiplier in its place")?;
         }
+        self.check_noise()?;
 
         if let Some(canaries) = self.canaries {
             check_canaries(canaries, self)?;
@@ -93,6 +94,27 @@ impl Settings {
 }
 
 impl Settings {
+    /// Refuses noise instead of a budget where what is released decides what later events are.
+    ///
+    /// # Privacy
+    /// There is then no level that every outcome keeps to: what the steps cost would follow the number that happened to
+    /// be released, and the least of it be claimed as readily as the most ([`Event::decides`]).
+    ///
+    /// [`Event::decides`]: organza_ledger::Event::decides
+    fn check_noise(&self) -> Result<(), SettingError> {
+        if self.privacy.noise_multiplier.is_none() {
+            return Ok(());
+        }
+        let expected = "given with --noise-multiplier, which sets the noise but no budget: what steps cost would \
+                        follow the number of units that happens to be released; declare the number public by \
+                        --units, or give --epsilon in place of the noise";
+        require("--units", "not given", !Releases::of(self).units, expected)?;
+        let expected = "--epsilon with --method sparse and a private vocabulary: what steps cost would follow the \
+                        number of words that happen to be released; or declare the words public by \
+                        --vocabulary-file or --vocabulary declared-public";
+        require("--noise-multiplier", "given", !words_decide(self), expected)
+    }
+
     fn check_counts(&self) -> Result<(), SettingError> {
         let Self { data, model, counts, .. } = self;
         if let VocabularyOrigin::Private { words_per_unit } = data.vocabulary {
@@ -213,6 +235,33 @@ mod tests {
         assert_eq!(refused(Unit::Pair, false, private()), Ok(()));
         assert_eq!(refused(Unit::Line, true, private()), Ok(()));
         assert_eq!(refused(Unit::Pair, true, VocabularyOrigin::DeclaredPublic), Ok(()));
+    }
+
+    /// Noise in place of a budget, where the number of units is released: its cost would follow that number.
+    #[test]
+    fn noise_without_a_budget_needs_a_declared_number() {
+        let refused = |method, units, vocabulary: VocabularyOrigin, epsilon| {
+            let mut settings = Settings::standard().suited_to(method);
+            settings.data.path = Some("text.txt".into());
+            settings.data.vocabulary = vocabulary;
+            settings.privacy.epsilon = epsilon;
+            settings.privacy.noise_multiplier = Some(1.0);
+            settings.privacy.units = units;
+            settings.check().map_err(|error| error.setting)
+        };
+        let (public, private) = (VocabularyOrigin::DeclaredPublic, VocabularyOrigin::private());
+        for epsilon in [None, Some(3.0)] {
+            let dpsgd = |units| refused(Method::Dpsgd, units, private.clone(), epsilon);
+            assert_eq!((dpsgd(None), dpsgd(Some(1_000))), (Err("--units"), Ok(())));
+            let sparse = |words: &VocabularyOrigin| {
+                refused(Method::Sparse, Some(1_000), words.clone(), epsilon)
+            };
+            assert_eq!((sparse(&private), sparse(&public)), (Err("--noise-multiplier"), Ok(())));
+            assert_eq!(refused(Method::Counts, None, private.clone(), epsilon), Ok(()));
+        }
+        let mut plain = Settings::standard().suited_to(Method::None);
+        plain.privacy.noise_multiplier = Some(1.0);
+        assert_eq!(plain.check(), Ok(()));
     }
 
     fn canaries(repeats: u64, tossed: u64) -> Option<CanarySettings> {

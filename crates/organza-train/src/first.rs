@@ -12,7 +12,9 @@ use crate::words::WordTask;
 use organza_data::cooccurrence::{NoisyPairs, NoisyWords};
 use organza_ledger::{Neighbouring, Unit};
 use organza_mechanism::{self as mechanism, RandomSource};
-use organza_model::counts::{self, CountNoise, CountedPair, CountsFit, NoisyCounts, learn_counts};
+use organza_model::counts::{
+    self, CountNoise, CountedPair, CountsError, CountsFit, NoisyCounts, learn_counts,
+};
 use organza_model::frequency_bias;
 use std::time::Instant;
 
@@ -62,9 +64,17 @@ impl First {
             let release = plan.release(source);
             let charged = purse.charge(release.charge())?;
             let pairs = plan.count(task.samples(), task.train(), &release, charged)?;
-            let fit = learn(settings, task, words, &pairs, noise)?;
-            passes = fit.passes as u64;
-            frequencies = Some(std::mem::replace(&mut parameters, fit.parameters));
+            match learn(settings, task, words, &pairs, noise) {
+                Ok(fit) => {
+                    passes = fit.passes as u64;
+                    frequencies = Some(std::mem::replace(&mut parameters, fit.parameters));
+                }
+                // Pairs that are nothing but noise teach nothing: word counts are all there is.
+                Err(SessionError::Counts(CountsError::NoTotal)) => {
+                    frequencies = Some(parameters.clone());
+                }
+                Err(error) => return Err(error),
+            }
         }
         Ok(Self { parameters, frequencies, passes, seconds: begun.elapsed().as_secs_f64() })
     }
@@ -115,7 +125,8 @@ fn clips(
 
 /// The biases that the word counts call for.
 fn bias(words: &NoisyWords, task: &WordTask) -> Result<Vec<f32>, SessionError> {
-    let counts: Vec<f64> = words.counts().iter().map(|count| count.max(0.0)).collect();
+    // Less than one is taken for one anyway, and counts that are all noise must not be refused.
+    let counts: Vec<f64> = words.counts().iter().map(|count| count.max(1.0)).collect();
     Ok(frequency_bias(&counts, &task.negative_weights(), task.negative_count())?)
 }
 

@@ -32,7 +32,7 @@ mod words;
 pub use average::Average;
 pub use calibration::CalibrationError;
 pub use canaries::{Canaries, Guesses, Planted, Tossed};
-pub use certificate::Certificate;
+pub use certificate::{Certificate, DECIDED};
 pub use check::SettingError;
 pub use checkpoint::{Best, Checkpoint, CheckpointError};
 pub use folder::{FolderError, RunFolder};

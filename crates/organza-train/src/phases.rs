@@ -73,15 +73,14 @@ pub(crate) struct Releases {
 impl Releases {
     /// The phases of private training; without privacy nothing is released but by steps.
     pub(crate) fn of(settings: &Settings) -> Self {
-        let Settings { data, method, counts, .. } = settings;
+        let Settings { method, counts, .. } = settings;
         let is_private = *method != Method::None;
-        let own_words = matches!(data.vocabulary, VocabularyOrigin::Private { .. });
         let pairs = *method == Method::Counts;
         let words = is_private && counts.word_share > 0.0;
         let steps = !pairs || counts.fine_tuning_share > 0.0;
         let undeclared = words && counts.word_clip.is_none() || pairs && counts.pair_clip.is_none();
         Self {
-            vocabulary: is_private && own_words && data.path.is_some(),
+            vocabulary: is_private && has_own_words(settings),
             sizes: undeclared && settings.privacy.unit != Unit::Pair,
             words,
             pairs,
@@ -91,19 +90,42 @@ impl Releases {
     }
 }
 
+/// Whether the words come from the data and are not declared public.
+fn has_own_words(settings: &Settings) -> bool {
+    let own = matches!(settings.data.vocabulary, VocabularyOrigin::Private { .. });
+    own && settings.data.path.is_some()
+}
+
 /// Whether the number of training units needs no release: it was declared, or all neighbours have the same.
 ///
 /// Lines and users are held out by what they are, so a unit that is replaced may leave or join the
-/// training data. With pairs the guarantee is for the training pairs, after the split.
+/// training data. With pairs the guarantee is for the training pairs, after the split; but where the words are
+/// released a record is a pair with the words between its ends, and one that is replaced may become a training pair
+/// where the other did not.
 fn has_public_units(settings: &Settings) -> bool {
     let Settings { data, privacy, .. } = settings;
     let held_out = match data.split {
         SplitSettings::Units { validation, test } => validation > 0.0 || test > 0.0,
         SplitSettings::PaperShuffled | SplitSettings::WholeTexts => true,
     };
-    let same =
-        NoisyCount::is_public(privacy.neighbouring) && (!held_out || privacy.unit == Unit::Pair);
-    privacy.units.is_some() || same
+    let stays = match privacy.unit {
+        Unit::Pair => !has_own_words(settings),
+        _ => !held_out,
+    };
+    privacy.units.is_some() || NoisyCount::is_public(privacy.neighbouring) && stays
+}
+
+/// Whether released words decide what later events are, and so are charged as what decides ([`Event::Deciding`]).
+///
+/// # Privacy
+/// - `sparse`: how much is selected, among how many, follows the number of words. Noise on everything does not.
+/// - Unit `pair`, where the number of units is released: only words of the vocabulary make pairs, so the law of that
+///   number follows the words, and with it rate, steps and noise. The number of lines or users does not: see
+///   [`Sides`](organza_data::split::Sides), where the proof stands.
+pub(crate) fn words_decide(settings: &Settings) -> bool {
+    let Releases { vocabulary, units, .. } = Releases::of(settings);
+    let counted = units && settings.privacy.unit == Unit::Pair;
+    vocabulary && (settings.method == Method::Sparse || counted)
 }
 
 /// The shares of epsilon up to and with each phase.
@@ -134,8 +156,7 @@ pub(crate) fn vocabulary(
 ) -> Result<PrivateVocabularyPlan, SessionError> {
     let privacy = &settings.privacy;
     let delta = VOCABULARY_DELTA * privacy.delta;
-    // How much is selected, among how many, follows the number of words; noise on everything does not.
-    let decides = settings.method == Method::Sparse;
+    let decides = words_decide(settings);
     let at = |noise: f64| {
         let (words_per_unit, rule) = match privacy.unit {
             Unit::Pair => (2, VocabularyRule::Laplace { epsilon: 1.0 / noise, delta }),
@@ -291,144 +312,4 @@ fn shared(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use organza_accountant::Accountant;
-    use organza_ledger::{Account, Neighbouring};
-
-    const CLIPS: Clips = Clips { words: 20.0, pairs: 20.0 };
-
-    /// However small the share of counts, the sizes of units leave most of it to them.
-    #[test]
-    fn unit_sizes_leave_something_for_counts() {
-        for word_share in [0.001, 0.01, 0.05, 0.3] {
-            let mut settings = Settings::standard().suited_to(Method::Dpsgd);
-            settings.privacy.epsilon = Some(3.0);
-            settings.data.vocabulary = VocabularyOrigin::DeclaredPublic;
-            settings.counts.word_share = word_share;
-            let phases = CountPhases::new(&settings, &[]).expect("some noise fits");
-            let sizes = phases.sizes.expect("clips were not declared");
-            assert_eq!(sizes, 3.0 * f64::min(0.02, 0.25 * word_share));
-            let account = Accountant::new(settings.privacy.neighbouring);
-            let events = phases.events(&settings).expect("good settings");
-            let spent = Account::epsilon(&account, &events, settings.privacy.delta);
-            let spent = spent.expect("supported");
-            assert!(spent <= 3.0 * word_share, "{spent}");
-        }
-    }
-
-    /// Selection follows the number of words, so words are charged as what decides: what is left for steps is what
-    /// is left by plain subtraction. The twin, charged tightly, would leave more.
-    #[test]
-    fn words_that_decide_are_added_as_they_are() {
-        for unit in [Unit::Pair, Unit::Line] {
-            let plan = |method| {
-                let mut settings = Settings::standard().suited_to(method);
-                settings.privacy.epsilon = Some(3.0);
-                settings.privacy.unit = unit;
-                settings.data.path = Some("text".into());
-                settings.data.vocabulary = VocabularyOrigin::Private { words_per_unit: 64 };
-                let share = 3.0 * Shares::of(&settings).vocabulary;
-                (vocabulary(&settings, 64).expect("good settings").event(), share, settings)
-            };
-            let left = |method| {
-                let (words, share, settings) = plan(method);
-                let account = Accountant::new(settings.privacy.neighbouring);
-                let epsilon = |events: &[Event]| {
-                    Account::epsilon(&account, events, settings.privacy.delta).expect("supported")
-                };
-                assert!((0.98 * share..=share).contains(&epsilon(std::slice::from_ref(&words))));
-                let steps = Event::Gaussian { noise_multiplier: 2.0 };
-                epsilon(&[words, steps.clone()]) - epsilon(&[steps])
-            };
-            let share = plan(Method::Sparse).1;
-            assert!(left(Method::Sparse) > 0.95 * share, "{}", left(Method::Sparse));
-            assert!(left(Method::Dpsgd) < 0.9 * share, "{}", left(Method::Dpsgd));
-        }
-    }
-
-    /// What decides never costs less than the same release by tight composition. The twin, which takes the
-    /// concentrated rho of Gaussian noise for an epsilon, would.
-    #[test]
-    fn what_decides_costs_no_less() {
-        let (delta, share) = (1e-6, 1e-7);
-        let account = Accountant::new(Neighbouring::AddRemove);
-        let epsilon =
-            |event: Event| Account::epsilon(&account, &[event], delta).expect("supported");
-        for noise in [0.5, 2.0, 10.0] {
-            for rule in [
-                VocabularyRule::Laplace { epsilon: 1.0 / noise, delta: share },
-                VocabularyRule::Gaussian { multiplier: noise, delta: share },
-                VocabularyRule::WeightedGaussian { multiplier: noise, delta: share },
-            ] {
-                let plan = PrivateVocabularyPlan::new(PrivateVocabularySettings {
-                    unit: Unit::Line,
-                    window: 4,
-                    neighbouring: Neighbouring::AddRemove,
-                    size: None,
-                    words_per_unit: 8,
-                    rule,
-                });
-                let plan = plan.expect("good settings");
-                let tight = epsilon(plan.event());
-                assert!(epsilon(plan.deciding().event()) >= tight, "{rule:?}");
-                let twin = Event::Deciding { epsilon: 0.5 / (noise * noise) };
-                let is_gaussian = !matches!(rule, VocabularyRule::Laplace { .. });
-                assert!(!is_gaussian || epsilon(twin) < tight, "{rule:?}");
-            }
-        }
-    }
-
-    /// Where lines are held out by what they are, a replaced line may leave the training data.
-    #[test]
-    fn the_number_of_units_is_released_where_neighbours_differ_in_it() {
-        let released = |neighbouring, unit, held_out, units| {
-            let mut settings = Settings::standard().suited_to(Method::Dpsgd);
-            settings.data.split = SplitSettings::Units { validation: held_out, test: 0.0 };
-            settings.privacy.neighbouring = neighbouring;
-            settings.privacy.unit = unit;
-            settings.privacy.units = units;
-            Releases::of(&settings).units
-        };
-        let (added, replaced) = (Neighbouring::AddRemove, Neighbouring::ReplaceOne);
-        for unit in [Unit::Line, Unit::User] {
-            assert!(released(replaced, unit, 0.1, None));
-            assert!(!released(replaced, unit, 0.0, None));
-            assert!(!released(replaced, unit, 0.1, Some(1_000)));
-        }
-        assert!(!released(replaced, Unit::Pair, 0.1, None));
-        assert!(released(added, Unit::Pair, 0.0, None) && released(added, Unit::Line, 0.0, None));
-        assert!(!released(added, Unit::Line, 0.1, Some(1_000)));
-    }
-
-    /// A wide table has as many false cells as it may, for either law of noise: one step lower there
-    /// would be too many.
-    #[test]
-    fn few_empty_cells_reach_the_bar_of_a_wide_table() {
-        let laplace = CountNoise::DiscreteLaplace { epsilon: 2.55 };
-        let gaussian = CountNoise::RoundedGaussian { multiplier: 1.5 };
-        for (unit, noise, step) in [(Unit::Pair, laplace, 1.0), (Unit::Line, gaussian, 0.01)] {
-            let mut settings = Settings::standard();
-            settings.privacy.unit = unit;
-            for words in [10_000, 100_000] {
-                let false_cells = |words: u32, asked: Option<f64>| {
-                    let mut settings = settings.clone();
-                    settings.counts.bar = asked;
-                    let plan = pair_counts(&settings, CLIPS, words, noise);
-                    let plan = plan.expect("good settings");
-                    let plan = plan.histogram_plan();
-                    let bar = plan.bar().expect("wide tables have one") / plan.deviation();
-                    (plan.chance_above(0.0) * PairTable::new(words).cells() as f64, bar)
-                };
-                let (few, bar) = false_cells(words, None);
-                assert!(few <= FALSE_CELLS, "{few}");
-                let lower = pair_counts(&settings, CLIPS, 2, noise);
-                let deviation = lower.expect("good settings").histogram_plan().deviation();
-                let (more, _) = false_cells(words, Some(bar - step / deviation));
-                assert!(more > FALSE_CELLS, "{more}");
-            }
-            let dense = pair_counts(&settings, CLIPS, DENSE_WORDS, noise);
-            assert_eq!(dense.expect("good settings").histogram_plan().bar(), None);
-        }
-    }
-}
+mod tests;

@@ -5,14 +5,14 @@ use crate::settings::{Method, Settings, SplitSettings, VocabularyOrigin};
 use crate::task::Task;
 use crate::words::WordTask;
 use organza_data::source::open;
-use organza_data::split::{Shares, Sizes, by_unit, in_order, shuffled};
+use organza_data::split::{Shares, Sides, Sizes, in_order, shuffled};
 use organza_data::{
     DEFAULT_LINES, DataError, DeclaredPublic, FromFile, Layout, Negatives, NegativesError, Samples,
     StopWords, Synthetic, TextSource, TokenisedText, Tokeniser, Vocabulary, VocabularyRelease,
     VocabularySource, Words,
 };
 use organza_ledger::{PublicFact, Unit};
-use organza_mechanism::{Purpose, RandomSource};
+use organza_mechanism::{NoisyCount, Purpose, RandomSource};
 use organza_model::{ModelError, WordVectors};
 use thiserror::Error;
 
@@ -28,6 +28,9 @@ pub struct Prepared {
     pub vocabulary: Vocabulary,
     /// What was put into the training data, to be audited for.
     pub canaries: Option<Planted>,
+    /// What a run without privacy would have refused, such as a text without anything to learn from. *Not private*: it
+    /// is told when the run is done.
+    pub remarks: Vec<String>,
 }
 
 impl Prepared {
@@ -58,7 +61,36 @@ pub enum PrepareError {
     Settings(String),
 }
 
+/// Refuses the data, or says so afterwards.
+///
+/// # Privacy
+/// Whether a run fails is seen by everybody, and so is when. What one unit can bring about must not end a private
+/// run: it goes on, if need be with nothing to train on, spends what it would have spent and writes the same files.
+struct Remarks {
+    refuse: bool,
+    said: Vec<String>,
+}
+
+impl Remarks {
+    fn new(settings: &Settings) -> Self {
+        Self { refuse: settings.method == Method::None, said: Vec::new() }
+    }
+
+    fn take<E: Into<PrepareError>>(&mut self, outcome: Result<(), E>) -> Result<(), PrepareError> {
+        match outcome.map_err(Into::into) {
+            Err(error) if !self.refuse => self.said.push(error.to_string()),
+            outcome => return outcome,
+        }
+        Ok(())
+    }
+}
+
 /// Reads the text.
+///
+/// # Privacy
+/// It may be refused where it cannot be read as text. A line that is text and has no user is left out
+/// ([`organza_data::LeftOut`]); only a run that is not private, or whose relation is replace-one, refuses it: there the
+/// guarantee is for data in which every unit is one, because their number is taken for public.
 ///
 /// # Errors
 /// What is wrong with the text, and what to do.
@@ -79,7 +111,21 @@ pub fn read_text(settings: &Settings) -> Result<TokenisedText, PrepareError> {
     };
     let unit = settings.privacy.unit;
     let layout = if unit == Unit::User { Layout::Users } else { Layout::Lines };
-    Ok(TokenisedText::read(source.as_ref(), &tokeniser, layout)?)
+    let text = TokenisedText::read(source.as_ref(), &tokeniser, layout)?;
+    if settings.method == Method::None || NoisyCount::is_public(settings.privacy.neighbouring) {
+        text.left_out().refuse()?;
+    }
+    if settings.method == Method::None {
+        check_text(settings, &text)?;
+    }
+    Ok(text)
+}
+
+fn check_text(settings: &Settings, text: &TokenisedText) -> Result<(), DataError> {
+    match (text.lines().line_count(), &settings.data.path) {
+        (0, Some(path)) => Err(DataError::NoText(path.clone())),
+        _ => Ok(()),
+    }
 }
 
 /// The words, if they need no charge: those of the built-in corpus or of a public file, those that
@@ -134,8 +180,11 @@ pub(crate) fn public_facts(settings: &Settings) -> Result<Vec<PublicFact>, Prepa
 /// Prepares all that training needs. Canaries, where settings ask for them, come from `source`: the same
 /// ones from the same key.
 ///
+/// # Privacy
+/// Private training fails by settings and released words alone; see [`Remarks`].
+///
 /// # Errors
-/// What is wrong with the text or the settings, and what to do.
+/// What is wrong with the settings, or without privacy with the text, and what to do.
 pub(crate) fn prepare(
     settings: &Settings,
     text: TokenisedText,
@@ -145,21 +194,38 @@ pub(crate) fn prepare(
     let data = &settings.data;
     let unit = settings.privacy.unit;
     let whole_texts = matches!(data.split, SplitSettings::WholeTexts);
+    let mut remarks = Remarks::new(settings);
+    remarks.take(check_text(settings, &text))?;
+    if !text.left_out().is_empty() {
+        remarks.said.push(text.left_out().to_string());
+    }
+    let sides = match data.split {
+        SplitSettings::Units { validation, test } => {
+            Some(Sides::by_unit(&text, unit, Shares { validation, test }, PUBLIC_SEED)?)
+        }
+        SplitSettings::WholeTexts | SplitSettings::PaperShuffled => None,
+    };
     let corpus = text.into_corpus(&vocabulary);
     let corpus = if whole_texts { corpus.ordered_by_name_hash() } else { corpus };
     let samples = Samples::new(corpus, settings.objective(), settings.model.window)?;
-    let split = match data.split {
-        SplitSettings::Units { validation, test } => {
-            by_unit(&samples, unit, Shares { validation, test }, PUBLIC_SEED)?
-        }
-        SplitSettings::WholeTexts => in_order(&samples, Sizes::PAPER)?,
-        SplitSettings::PaperShuffled => {
+    if samples.count() == 0 {
+        remarks.take(Err(DataError::NoSamples))?;
+    }
+    let split = match sides {
+        Some(sides) => sides.split(&samples)?,
+        None => {
+            remarks.take(Sizes::PAPER.check(samples.count()))?;
             let public = RandomSource::from_seed(PUBLIC_SEED);
-            shuffled(&samples, Sizes::PAPER, &mut public.substream(Purpose::Data, 0, 0))?
+            match whole_texts {
+                true => in_order(&samples, Sizes::PAPER),
+                false => {
+                    shuffled(&samples, Sizes::PAPER, &mut public.substream(Purpose::Data, 0, 0))
+                }
+            }
         }
     };
     if split.train.is_empty() {
-        return Err(PrepareError::NoUnits);
+        remarks.take(Err(PrepareError::NoUnits))?;
     }
     let (samples, split, canaries) = match settings.canaries {
         None => (samples, split, None),
@@ -179,7 +245,7 @@ pub(crate) fn prepare(
     let negatives = Negatives::uniform(words)?;
     let per_unit = settings.privacy.per_unit;
     let task = WordTask::new(samples, split, model, negatives, settings.model.negatives, per_unit);
-    Ok(Prepared { task, vocabulary, canaries })
+    Ok(Prepared { task, vocabulary, canaries, remarks: remarks.said })
 }
 
 /// The first parameters: independent of the data.

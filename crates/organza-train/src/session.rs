@@ -27,6 +27,8 @@ const LEDGER: &str = "ledger.jsonl";
 const SETTINGS: &str = "settings.json";
 const STATE: &str = "state.json";
 const CERTIFICATE: &str = "certificate.json";
+/// Goes up whenever the same key, data and settings would train on other batches.
+const STATE_VERSION: u64 = 2;
 
 /// A run that is under way.
 pub struct Session {
@@ -49,6 +51,8 @@ pub struct Finished {
     /// The loss of word frequencies alone on the test samples; no number if there are none.
     /// *Not private.*
     pub frequency_loss: f64,
+    /// What is to be said about the data, such as that there was nothing to train on. *Not private.*
+    pub remarks: Vec<String>,
     /// The steps of the run.
     pub steps: u64,
     /// Seconds spent in steps, by this process.
@@ -154,8 +158,12 @@ impl Session {
             None => RandomSource::from_operating_system()?,
         };
         let data = text.fingerprint();
-        let state =
-            State { version: 1, key: *source.key().expose(), data, settings: settings.clone() };
+        let state = State {
+            version: STATE_VERSION,
+            key: *source.key().expose(),
+            data,
+            settings: settings.clone(),
+        };
         let create = || -> Result<_, SessionError> {
             let folder = RunFolder::create(path)?;
             folder.write(&folder.private(STATE), json(&state)?.as_bytes())?;
@@ -221,6 +229,10 @@ impl Session {
         };
         let state: State = serde_json::from_slice(&state)
             .map_err(|error| changed(&format!("private/state.json cannot be read ({error})")))?;
+        if state.version != STATE_VERSION {
+            // Other versions split or draw in other ways: the same noise on other values hides neither.
+            return Err(changed("it was begun by another version of organza: begin a new run"));
+        }
         let mut begun_with = state.settings;
         // Data may move: whether it is the same is seen by its content.
         begun_with.data.path.clone_from(&settings.data.path);
@@ -331,7 +343,8 @@ impl Session {
         if !keep_private {
             self.folder.forget_private()?;
         }
-        let finished = Finished { certificate, curve, frequency_loss, steps, seconds };
+        let remarks = self.prepared.remarks;
+        let finished = Finished { certificate, curve, frequency_loss, remarks, steps, seconds };
         Ok(Ended::Finished(Box::new(finished)))
     }
 }

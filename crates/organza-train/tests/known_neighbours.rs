@@ -76,6 +76,7 @@ fn noise_alone_finds_nothing() {
         let mut settings = Settings::standard().suited_to(method);
         settings.privacy.epsilon = None;
         settings.privacy.noise_multiplier = Some(500.0);
+        settings.privacy.units = Some(18_000);
         settings.seed = Some(1);
         settings.training.epochs = 1.0;
         let (precision, chance, _) = precision(settings);

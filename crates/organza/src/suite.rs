@@ -39,7 +39,7 @@ pub(crate) struct Outcome {
 
 impl Outcome {
     fn new(settings: Settings, finished: Finished) -> Self {
-        let Finished { certificate, curve, frequency_loss, steps, seconds } = finished;
+        let Finished { certificate, curve, frequency_loss, steps, seconds, .. } = finished;
         let (private, epsilon, delta) =
             (certificate.private, certificate.epsilon, certificate.delta);
         let not_private = ["seconds", "frequency_loss", "curve"].map(str::to_owned).to_vec();

@@ -4,6 +4,7 @@
 mod support;
 
 use serde_json::Value;
+use std::cell::Cell;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -47,7 +48,7 @@ fn a_fit_leaves_its_files_and_predicts() {
     let fit = organza_in(place.path(), "erm --data rows --test rows --features 4 --out run");
     assert_eq!(fit.code, Some(0), "{}", fit.stderr);
     assert!(fit.stderr.contains("method objective: the best private one"), "{}", fit.stderr);
-    for said in ["epsilon 0.99", "for each record (add-remove)", "test AUC", "* not private"] {
+    for said in ["epsilon 1.0000", "for each record (add-remove)", "test AUC", "* not private"] {
         assert!(fit.stdout.contains(said), "{said}: {}", fit.stdout);
     }
     let mut files: Vec<String> = fs::read_dir(place.path().join("run"))
@@ -79,13 +80,23 @@ fn a_fit_leaves_its_files_and_predicts() {
 fn every_method_has_its_fields_and_keeps_its_budget() {
     let place = tempdir().unwrap();
     fs::write(place.path().join("rows"), rows(libsvm)).unwrap();
+    let number = Cell::new(0);
+    let grouped = rows(|label, bits| {
+        number.set(number.get() + 1);
+        format!("{} qid:{}", libsvm(label, bits), number.get() / 10)
+    });
+    fs::write(place.path().join("grouped"), grouped).unwrap();
     let methods =
         ["objective", "dpsgd", "sparse", "corrected", "poisson-groups", "printed", "none"];
     for method in methods {
-        let steps = if method == "printed" { "--groups 20 --steps 50" } else { "" };
+        let (data, more) = match method {
+            "printed" => ("rows", "--groups 20 --steps 50"),
+            "poisson-groups" => ("grouped", "--group qid"),
+            _ => ("rows", ""),
+        };
         let line = format!(
-            "--json -q erm --data rows --test rows --features 4 --method {method} --epsilon 2 --delta \
-             1e-5 --seed 1 --hits 2 --out {method} {steps}"
+            "--json -q erm --data {data} --test {data} --features 4 --method {method} --epsilon 2 --delta \
+             1e-5 --seed 1 --hits 2 --out {method} {more}"
         );
         let fit = organza_in(place.path(), line.trim());
         assert_eq!((fit.code, fit.stderr.as_str()), (Some(0), ""), "{method}");
@@ -173,7 +184,8 @@ fn what_makes_no_sense_says_where_and_what_to_do() {
     let place = tempdir().unwrap();
     fs::write(place.path().join("rows"), "1 1:1\n1 0:1\n").unwrap();
     for (line, code, said) in [
-        ("erm --data rows", 1, "`rows` line 2: index 0: features are counted from 1"),
+        ("erm --data rows --method none", 1, "`rows` line 2: index 0: features are counted from 1"),
+        ("erm --data rows --method corrected", 1, "`rows` line 2: index 0: features are counted"),
         ("erm", 2, "`--data` is missing"),
         ("erm --data rows --epsilon 0", 2, "--epsilon is 0, but must be above 0"),
         ("erm --data rows --model linear --method objective", 2, "dpsgd fits any model"),
@@ -182,7 +194,9 @@ fn what_makes_no_sense_says_where_and_what_to_do() {
             2,
             "--groups is 5, but must be left away with --method poisson-groups",
         ),
-        ("erm --data rows --group-rows 5", 2, "left away but with --method poisson-groups"),
+        ("erm --data rows --method poisson-groups", 2, "`--group` is missing"),
+        ("erm --data rows --group qid", 2, "only poisson-groups makes the group the unit"),
+        ("erm --data rows --group qid --method dpsgd", 2, "corrected and printed visit groups"),
         ("erm --data rows --format csv", 2, "no column of the table becomes a feature"),
         ("erm --data rows --radius 1 --box 1", 2, "cannot be used with"),
         ("erm bounds --records 10 --groups 20 --coordinates 5 --sparsity 2", 2, "--groups"),

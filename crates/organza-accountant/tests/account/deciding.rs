@@ -51,6 +51,41 @@ fn the_rest_may_be_chosen_by_what_decides() {
     assert!(twin > 1.4 * target.1, "{twin}");
 }
 
+/// The true delta where two words are released by a randomised response, then a number, and then `rest` as that number
+/// says. The number follows the words, or it is a fair coin.
+fn chosen_by_number(words: f64, epsilon: f64, rest: &[Event; 2], follows: bool) -> f64 {
+    let high = 1.0 / (1.0 + (-words).exp());
+    let outcomes = [(high, words), (1.0 - high, -words)];
+    let at = |event: &Event, loss: f64| delta(std::slice::from_ref(event), epsilon - loss);
+    let by_outcome = outcomes.iter().enumerate().map(|(place, (share, loss))| {
+        let coin = 0.5 * (at(&rest[0], *loss) + at(&rest[1], *loss));
+        share * if follows { at(&rest[place], *loss) } else { coin }
+    });
+    by_outcome.sum()
+}
+
+/// A number that decides must not follow what was released before it, unless that is charged as what decides as well:
+/// else delta is spent on those words that make a number likely, for every number anew.
+#[test]
+fn a_number_that_decides_follows_no_words_or_these_decide_too() {
+    let (words, number, target) = (0.1, 1e-6, (1.0, 1e-3));
+    let plan = |words: Event| {
+        let first = Event::Compose(vec![words, Event::Deciding { epsilon: number }]);
+        let up = calibrated(&first, |epsilon| Event::Pure { epsilon }, target);
+        let down = calibrated(&first, |delta| Event::Approximate { epsilon: 0.0, delta }, target);
+        [up, down]
+    };
+    let tight = plan(Event::Pure { epsilon: words });
+    let within = |found: f64| (0.5 * target.1..=1.001 * target.1).contains(&found);
+    let independent = chosen_by_number(words, target.0, &tight, false);
+    assert!(within(independent), "{independent}");
+    let deciding = chosen_by_number(words, target.0, &plan(Event::Deciding { epsilon: words }), true);
+    assert!(within(deciding), "{deciding}");
+    // The broken twin: the number follows the words, and these are charged by tight composition.
+    let twin = chosen_by_number(words, target.0, &tight, true);
+    assert!(twin > 1.4 * target.1, "{twin}");
+}
+
 #[test]
 fn it_is_added_as_it_is() {
     for relation in [Neighbouring::AddRemove, Neighbouring::ReplaceOne] {

@@ -20,12 +20,12 @@ pub(super) struct Named<'a> {
     pub(super) name: &'a str,
 }
 
-/// Shows every line of `input`, decompressed if it begins like gzip, and says how many there were.
+/// Shows every line of `input`, decompressed if it begins like gzip.
 pub(super) fn each_line(
     input: impl Read,
     named: Named<'_>,
     visit: &mut Visit<'_>,
-) -> Result<u64, DataError> {
+) -> Result<(), DataError> {
     each_line_within(input, named, LONGEST_LINE, visit)
 }
 
@@ -34,7 +34,7 @@ fn each_line_within(
     named: Named<'_>,
     longest: usize,
     visit: &mut Visit<'_>,
-) -> Result<u64, DataError> {
+) -> Result<(), DataError> {
     let head = head(&mut input).map_err(DataError::read(named.file))?;
     let gzip = head == GZIP;
     let whole = BufReader::with_capacity(1 << 16, Cursor::new(head).chain(input));
@@ -58,10 +58,9 @@ fn each_plain_line(
     named: Named<'_>,
     longest: usize,
     visit: &mut Visit<'_>,
-) -> Result<u64, DataError> {
+) -> Result<(), DataError> {
     let mut place = Place { file: named.file.to_owned(), line: 0 };
     let mut bytes = Vec::new();
-    let mut shown = 0;
     loop {
         place.line += 1;
         bytes.clear();
@@ -71,12 +70,11 @@ fn each_plain_line(
             .read_until(b'\n', &mut bytes)
             .map_err(|source| DataError::ReadLine { place: place.clone(), source })?;
         if read == 0 {
-            return Ok(shown);
+            return Ok(());
         }
         let text = text(&bytes, place.line == 1, longest)
             .map_err(|problem| DataError::line(&place, problem))?;
         if !text.trim().is_empty() {
-            shown += 1;
             visit(Line { text, name: named.name, place: &place, tokenised: false })?;
         }
     }
@@ -111,11 +109,10 @@ mod tests {
     fn lines(input: impl Read) -> Result<Vec<(u64, String)>, DataError> {
         let mut all = Vec::new();
         let named = Named { file: Path::new("some.txt"), name: "some.txt" };
-        let shown = each_line_within(input, named, LIMIT, &mut |line| {
+        each_line_within(input, named, LIMIT, &mut |line| {
             all.push((line.place.line, line.text.to_owned()));
             Ok(())
         })?;
-        assert_eq!(shown, all.len() as u64);
         Ok(all)
     }
 

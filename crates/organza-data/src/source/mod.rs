@@ -33,7 +33,7 @@ pub trait TextSource {
     /// Shows every line to `visit`, in an order that depends on nothing but the data.
     ///
     /// # Errors
-    /// When something cannot be read, when there is no line at all, and whatever `visit` returns.
+    /// When something cannot be read, and whatever `visit` returns; that there is no line is no error.
     /// A source may find out at its end that it is not what it should be, so nothing is to be kept of
     /// what was shown if there is an error.
     fn each_line(&self, visit: &mut Visit<'_>) -> Result<(), DataError>;

@@ -26,7 +26,7 @@ pub fn open(path: &Path) -> Result<Box<dyn TextSource>, DataError> {
 /// Plain text in a file, or in all files of a folder and its folders, in the order of their names.
 ///
 /// Files that begin like gzip are decompressed. In a folder, files and folders whose names begin
-/// with a dot are passed over, and so are files without text, as long as one has some. A file's name
+/// with a dot are passed over, and so are files without text. A file's name
 /// (in a folder, its path inside it) is the name of its text.
 #[derive(Clone, Debug)]
 pub struct TextPath {
@@ -43,24 +43,16 @@ impl TextPath {
 impl TextSource for TextPath {
     fn each_line(&self, visit: &mut Visit<'_>) -> Result<(), DataError> {
         let kind = fs::metadata(&self.path).map_err(DataError::read(&self.path))?;
-        let mut shown = 0;
-        if kind.is_dir() {
-            let mut files = Vec::new();
-            collect(&self.path, &mut files)?;
-            if files.is_empty() {
-                return Err(DataError::NoFiles(self.path.clone()));
-            }
-            for file in &files {
-                shown += each_line_of(file, inner_name(&self.path, file), visit)?;
-            }
-        } else {
-            shown = each_line_of(&self.path, file_name(&self.path), visit)?;
+        if !kind.is_dir() {
+            return each_line_of(&self.path, file_name(&self.path), visit);
         }
-        if shown == 0 { Err(DataError::NoText(self.path.clone())) } else { Ok(()) }
+        let mut files = Vec::new();
+        collect(&self.path, &mut files)?;
+        files.iter().try_for_each(|file| each_line_of(file, inner_name(&self.path, file), visit))
     }
 }
 
-fn each_line_of(file: &Path, name: String, visit: &mut Visit<'_>) -> Result<u64, DataError> {
+fn each_line_of(file: &Path, name: String, visit: &mut Visit<'_>) -> Result<(), DataError> {
     let input = File::open(file).map_err(DataError::read(file))?;
     each_line(input, Named { file, name: &name }, visit)
 }
@@ -104,10 +96,7 @@ impl TextSource for StandardInput {
     fn each_line(&self, visit: &mut Visit<'_>) -> Result<(), DataError> {
         let name = "standard input";
         let named = Named { file: Path::new(name), name };
-        match each_line(io::stdin().lock(), named, visit)? {
-            0 => Err(DataError::NoText(name.into())),
-            _ => Ok(()),
-        }
+        each_line(io::stdin().lock(), named, visit)
     }
 }
 
@@ -141,15 +130,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_read_is_an_error_that_says_so() {
+    fn nothing_to_read_is_a_text_without_lines() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(matches!(lines(folder.path()), Err(DataError::NoFiles(_))));
+        assert!(lines(folder.path()).unwrap().is_empty());
         let empty = folder.path().join("empty");
-        fs::write(&empty, "").unwrap();
-        assert!(matches!(lines(&empty), Err(DataError::NoText(path)) if path == empty));
-        assert!(matches!(lines(folder.path()), Err(DataError::NoText(_))));
-        fs::write(&empty, "\n \n").unwrap();
-        assert!(matches!(lines(&empty), Err(DataError::NoText(_))));
+        for text in ["", "\n \n"] {
+            fs::write(&empty, text).unwrap();
+            assert!(lines(&empty).unwrap().is_empty() && lines(folder.path()).unwrap().is_empty());
+        }
         let missing = folder.path().join("missing");
         assert!(matches!(lines(&missing), Err(DataError::Read { path, .. }) if path == missing));
     }

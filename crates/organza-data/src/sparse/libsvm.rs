@@ -1,26 +1,39 @@
 //! libsvm and svmlight: `label index:value index:value ... # comment`, with `qid:name` for the group.
 
 use super::{LabelKind, MOST_FEATURES, RowProblem, SparseRows};
+use crate::DataError;
 use crate::source::{TextSource, open};
-use crate::{DataError, LineProblem};
 use std::path::Path;
 
-/// Reads a file (gzip too), a folder of files, or `-` for standard input, line by line.
+/// Whether rows name the group that they belong to, which is declared: what the first row has must not decide for the
+/// others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grouped {
+    /// By `qid:`; a row without it cannot be used.
+    ByName,
+    /// They do not; a `qid:` is passed over.
+    No,
+}
+
+/// Reads a file (gzip too), a folder of files, or `-` for standard input, line by line. Lines that make no sense are
+/// left out ([`SparseRows::left_out`]).
 ///
 /// # Errors
-/// When it cannot be read, or a line makes no sense: with file, line and what is wrong.
+/// When it cannot be read.
 pub fn read_libsvm(
     path: &Path,
     features: Option<u64>,
     labels: LabelKind,
+    grouped: Grouped,
 ) -> Result<SparseRows, DataError> {
-    read(open(path)?.as_ref(), features, labels)
+    read(open(path)?.as_ref(), features, labels, grouped)
 }
 
 fn read(
     source: &dyn TextSource,
     features: Option<u64>,
     labels: LabelKind,
+    grouped: Grouped,
 ) -> Result<SparseRows, DataError> {
     let mut rows = SparseRows::new(features);
     let mut entries = Vec::new();
@@ -29,8 +42,9 @@ fn read(
         if text.trim().is_empty() {
             return Ok(());
         }
-        add(text, labels, &mut entries, &mut rows)
-            .map_err(|problem| DataError::line(line.place, LineProblem::Row(problem)))
+        let outcome = add(text, labels, grouped, &mut entries, &mut rows);
+        rows.take(outcome, line.place);
+        Ok(())
     })?;
     Ok(rows)
 }
@@ -38,6 +52,7 @@ fn read(
 fn add(
     text: &str,
     labels: LabelKind,
+    grouped: Grouped,
     entries: &mut Vec<(u32, f32)>,
     rows: &mut SparseRows,
 ) -> Result<(), RowProblem> {
@@ -68,7 +83,11 @@ fn add(
         }
         entries.push(((index - 1) as u32, number));
     }
-    rows.push(label, entries, group)
+    match (grouped, group) {
+        (Grouped::ByName, None) => Err(RowProblem::NoGroup),
+        (Grouped::ByName, group) => rows.push(label, entries, group),
+        (Grouped::No, _) => rows.push(label, entries, None),
+    }
 }
 
 #[cfg(test)]
@@ -78,25 +97,56 @@ mod tests {
     use flate2::{Compression, write::GzEncoder};
     use std::io::Write;
 
-    fn read_text(text: &str, features: Option<u64>) -> Result<SparseRows, String> {
+    /// The rows, or what is wrong with the first that is left out.
+    fn read_text(
+        text: &str,
+        features: Option<u64>,
+        grouped: Grouped,
+    ) -> Result<SparseRows, String> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rows.libsvm");
         std::fs::write(&path, text).unwrap();
         let shown = path.display().to_string();
-        read_libsvm(&path, features, LabelKind::Binary)
+        let rows = read_libsvm(&path, features, LabelKind::Binary, grouped);
+        rows.and_then(|rows| rows.left_out().refuse().map(|()| rows))
             .map_err(|error| error.to_string().replace(&shown, "rows.libsvm"))
     }
 
     #[test]
     fn lines_become_rows() {
         let rows =
-            read_text("+1 3:1 1:.5 # a comment\n-1\n\n# nothing\n0 2:-1e-2\n", None).unwrap();
+            read_text("+1 3:1 1:.5 # a comment\n-1\n\n# nothing\n0 2:-1e-2\n", None, Grouped::No);
+        let rows = rows.unwrap();
         assert_eq!(rows.len(), 3);
         assert_eq!((rows.row(0).columns, rows.row(0).label), (&[0, 2][..], 1.0));
         assert_eq!((rows.row(1).columns.len(), rows.row(1).label), (0, 0.0));
         assert_eq!(rows.row(2).values, [-0.01]);
-        let grouped = read_text("1 qid:7 1:1\n0 qid:ann 1:1\n0 qid:7\n", None).unwrap();
+        let text = "1 qid:7 1:1\n0 qid:ann 1:1\n0 qid:7\n";
+        let grouped = read_text(text, None, Grouped::ByName).unwrap();
         assert_eq!(grouped.groups(), Some(&[0, 1, 0][..]));
+        assert_eq!(read_text(text, None, Grouped::No).unwrap().groups(), None);
+        assert!(read_text("", None, Grouped::ByName).unwrap().is_empty());
+    }
+
+    /// Which rows are left out depends on each of them alone. The broken twin, in which the first row says whether
+    /// there are groups, loses all others with it.
+    #[test]
+    fn a_bad_row_takes_no_other_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.libsvm");
+        let read = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            read_libsvm(&path, Some(2), LabelKind::Binary, Grouped::ByName).unwrap()
+        };
+        let good = "1 qid:a 1:1\n0 qid:b 2:1\n";
+        for bad in ["1 1:1\n", "7 qid:a 1:1\n", "1 qid:a 3:1\n", "1 qid:a 1:x\n", "1 qid: 1:1\n"] {
+            let rows = read(&format!("{bad}{good}"));
+            assert_eq!((rows.len(), rows.left_out().count()), (2, 1), "{bad}");
+            assert_eq!(rows.groups(), read(good).groups(), "{bad}");
+        }
+        let mut twin = SparseRows::new(Some(2));
+        twin.push(1.0, &mut [(0, 1.0)], None).unwrap();
+        assert!(twin.push(1.0, &mut [(0, 1.0)], Some("a")).is_err());
     }
 
     #[test]
@@ -106,7 +156,7 @@ mod tests {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
         encoder.write_all(b"1 1:1\n0 2:1\n").unwrap();
         std::fs::write(&path, encoder.finish().unwrap()).unwrap();
-        assert_eq!(read_libsvm(&path, Some(2), LabelKind::Binary).unwrap().len(), 2);
+        assert_eq!(read_libsvm(&path, Some(2), LabelKind::Binary, Grouped::No).unwrap().len(), 2);
     }
 
     #[test]
@@ -123,11 +173,11 @@ mod tests {
             ("1 11:1", "index 11 is beyond the 10 features"),
             ("1 3:1 4:1 3:2", "index 3 stands twice"),
         ] {
-            let error = read_text(&format!("1 1:1\n{line}\n"), Some(10)).unwrap_err();
+            let error = read_text(&format!("1 1:1\n{line}\n"), Some(10), Grouped::No).unwrap_err();
             let start = format!("`rows.libsvm` line 2: {said}");
             assert!(error.starts_with(&start), "{line}: {error}");
         }
-        let error = read_text("1 qid: 1:1\n", None).unwrap_err();
+        let error = read_text("1 qid: 1:1\n", None, Grouped::ByName).unwrap_err();
         assert!(error.starts_with("`rows.libsvm` line 1: the group is empty"), "{error}");
     }
 }

@@ -9,7 +9,8 @@
 //!
 //! Nothing here is private: the rows *are* the data. Widths, ranges and categories are declared by a
 //! person, or released by a mechanism; a reader never learns them from the data, but for [`SparseRows::largest_column`], which
-//! says itself that it is not private.
+//! says itself that it is not private. A row that makes no sense is left out, by what it is itself
+//! ([`LeftOut`](crate::LeftOut)).
 
 mod columns;
 mod label;
@@ -22,7 +23,7 @@ mod unreleased;
 
 pub use columns::{Categories, Column, Columns};
 pub use label::LabelKind;
-pub use libsvm::read_libsvm;
+pub use libsvm::{Grouped, read_libsvm};
 pub use parquet_file::{read_parquet, read_unreleased_parquet};
 pub use problem::RowProblem;
 pub use rows::{Row, SparseRows};

@@ -2,18 +2,17 @@
 
 use super::columns::Field;
 use super::{Columns, LabelKind, RowProblem, SparseRows, UnreleasedRows};
-use crate::{DataError, LineProblem, Place};
+use crate::{DataError, Place};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record;
 use std::fs::File;
 use std::path::Path;
 
-/// Reads a table, row by row. Rows are counted from 1 in errors.
+/// Reads a table, row by row. Rows that make no sense are left out ([`SparseRows::left_out`]), and counted from 1.
 ///
 /// # Errors
-/// When it cannot be read, lacks a column, a row makes no sense (with file and row), or categories are
-/// still to be released.
+/// When it cannot be read, lacks a column, or categories are still to be released.
 pub fn read_parquet(
     path: &Path,
     columns: &Columns,
@@ -50,13 +49,7 @@ pub fn read_unreleased_parquet(
         } else {
             Err(RowProblem::Ragged { found: fields.len(), expected: header.len() })
         };
-        outcome.map_err(|problem| {
-            let place = Place { file: path.to_owned(), line: number as u64 + 1 };
-            DataError::line(&place, LineProblem::Row(problem))
-        })?;
-    }
-    if rows.is_empty() {
-        return Err(table("there is no row".into()));
+        rows.take(outcome, &Place { file: path.to_owned(), line: number as u64 + 1 });
     }
     Ok(resolved.finish(rows))
 }
@@ -150,7 +143,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rows.parquet");
         write(&path, &[2.5], &[1, 0], &["Ulm", "Bonn"], &[1, 7]);
-        let error = read_parquet(&path, &columns(), LabelKind::Binary).unwrap_err().to_string();
+        let rows = read_parquet(&path, &columns(), LabelKind::Binary).unwrap();
+        assert_eq!(rows.len(), 1);
+        let error = rows.left_out().refuse().unwrap_err().to_string();
         assert!(error.contains("line 2: the label 7 is out of range"), "{error}");
         std::fs::write(&path, b"PAR1 and no more").unwrap();
         let error = read_parquet(&path, &columns(), LabelKind::Binary).unwrap_err().to_string();

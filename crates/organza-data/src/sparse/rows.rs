@@ -1,6 +1,7 @@
 //! Rows in memory: one list of entries, and where each row begins in it.
 
 use super::{MOST_FEATURES, RowProblem};
+use crate::{LeftOut, LineProblem, Place};
 use std::collections::HashMap;
 
 /// The largest number of groups: their numbers take 32 bits.
@@ -16,6 +17,7 @@ pub struct SparseRows {
     labels: Vec<f64>,
     groups: Vec<u32>,
     names: HashMap<String, u32>,
+    left_out: LeftOut,
 }
 
 /// One row.
@@ -88,6 +90,18 @@ impl SparseRows {
     /// The group of each row, numbered in order of appearance; none if rows have no groups.
     pub fn groups(&self) -> Option<&[u32]> {
         (!self.groups.is_empty()).then_some(&self.groups)
+    }
+
+    /// The rows of the file that could not be used. *Not private.*
+    pub fn left_out(&self) -> &LeftOut {
+        &self.left_out
+    }
+
+    /// Takes a row whose reading went wrong for one that is left out.
+    pub(super) fn take(&mut self, outcome: Result<(), RowProblem>, place: &Place) {
+        if let Err(problem) = outcome {
+            self.left_out.add(place, LineProblem::Row(problem));
+        }
     }
 
     /// Gives every column the number that `number` makes of it, which must differ within a row, among so many

@@ -9,11 +9,11 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
-/// Reads a table whose fields are parted by `delimiter`, a comma or a tab, row by row.
+/// Reads a table whose fields are parted by `delimiter`, a comma or a tab, row by row. Rows that make no sense are
+/// left out ([`SparseRows::left_out`]).
 ///
 /// # Errors
-/// When it cannot be read, its header lacks a column, a row makes no sense (with file and line), or
-/// categories are still to be released.
+/// When it cannot be read, its header lacks a column, or categories are still to be released.
 pub fn read_separated(
     path: &Path,
     delimiter: u8,
@@ -52,13 +52,7 @@ pub fn read_unreleased(
         } else {
             Err(RowProblem::Ragged { found: record.len(), expected: header.len() })
         };
-        outcome.map_err(|problem| {
-            let place = Place { file: path.to_owned(), line };
-            DataError::line(&place, LineProblem::Row(problem))
-        })?;
-    }
-    if rows.is_empty() {
-        return Err(table("there is no row after the header".into()));
+        rows.take(outcome, &Place { file: path.to_owned(), line });
     }
     Ok(resolved.finish(rows))
 }
@@ -108,12 +102,14 @@ mod tests {
         }
     }
 
+    /// The rows, or what is wrong with the first that is left out.
     fn read(text: &str) -> Result<SparseRows, String> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rows.csv");
         std::fs::write(&path, text).unwrap();
         let shown = path.display().to_string();
-        read_separated(&path, b',', &columns(), LabelKind::Binary)
+        let rows = read_separated(&path, b',', &columns(), LabelKind::Binary);
+        rows.and_then(|rows| rows.left_out().refuse().map(|()| rows))
             .map_err(|error| error.to_string().replace(&shown, "rows.csv"))
     }
 
@@ -145,6 +141,6 @@ mod tests {
             assert!(error.starts_with(&format!("`rows.csv` line 3: {said}")), "{line}: {error}");
         }
         assert!(read("user,age\nann,1\n").unwrap_err().contains("there is no column `clicked`"));
-        assert!(read("user,age,sex,city,clicked\n").unwrap_err().contains("no row"));
+        assert!(read("user,age,sex,city,clicked\n").unwrap().is_empty());
     }
 }

@@ -1,6 +1,7 @@
 //! Rows of a table some of whose categories may be secret, before these are released.
 
 use super::{Categories, Column, Columns, SparseRows};
+use crate::LeftOut;
 use organza_mechanism::ItemCounts;
 use std::collections::HashMap;
 
@@ -40,6 +41,11 @@ impl UnreleasedRows {
     /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
+    }
+
+    /// The rows of the file that could not be used. *Not private.*
+    pub fn left_out(&self) -> &LeftOut {
+        self.rows.left_out()
     }
 
     /// The group of each row, numbered in order of appearance; none if rows have no groups.

@@ -2,7 +2,7 @@
 
 use super::{Rows, Task};
 use crate::words::WordTask;
-use organza_data::split::{Shares, by_unit};
+use organza_data::split::{Shares, Sides};
 use organza_data::{
     DeclaredPublic, Negatives, Objective, Samples, Synthetic, TokenisedText, Tokeniser,
     VocabularySource,
@@ -94,9 +94,11 @@ fn task(objective: Objective, layout: Layout, unit: Unit, per_unit: u64) -> Word
     let source = Synthetic::new(3, 60);
     let lines = organza_data::Layout::Lines;
     let text = TokenisedText::read(&source, &Tokeniser::default(), lines).expect("text");
+    let shares = Shares { validation: 0.0, test: 0.0 };
+    let sides = Sides::by_unit(&text, unit, shares, 1).expect("sides");
     let words = DeclaredPublic::most_frequent(WORDS).vocabulary(&text).expect("words").vocabulary;
     let samples = Samples::new(text.into_corpus(&words), objective, 2).expect("samples");
-    let split = by_unit(&samples, unit, Shares { validation: 0.0, test: 0.0 }, 1).expect("a split");
+    let split = sides.split(&samples).expect("a split");
     let model = WordVectors::new(layout, WORDS as u64, 3).expect("a model");
     let negatives = Negatives::uniform(WORDS).expect("negatives");
     WordTask::new(samples, split, model, negatives, NEGATIVES, per_unit)

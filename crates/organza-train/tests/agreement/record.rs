@@ -1,6 +1,6 @@
 //! A small run of the library, recorded with all that it drew.
 
-use organza_data::split::{Shares, Split, by_unit};
+use organza_data::split::{Shares, Sides, Split};
 use organza_data::{
     DeclaredPublic, Layout, Negatives, Objective, Samples, Synthetic, TokenisedText, Tokeniser,
     VocabularySource,
@@ -103,10 +103,12 @@ pub(crate) struct Record {
 fn data(case: &Case) -> (Samples, Split) {
     let text =
         TokenisedText::read(&Synthetic::new(3, 60), &Tokeniser::default(), Layout::Lines).unwrap();
+    let shares = Shares { validation: 0.0, test: 0.0 };
+    let sides = Sides::by_unit(&text, case.unit, shares, 1).unwrap();
     let words = DeclaredPublic::most_frequent(WORDS).vocabulary(&text).unwrap().vocabulary;
     let objective = if case.bag { Objective::ContinuousBag } else { Objective::SkipGram };
     let samples = Samples::new(text.into_corpus(&words), objective, 2).unwrap();
-    let split = by_unit(&samples, case.unit, Shares { validation: 0.0, test: 0.0 }, 1).unwrap();
+    let split = sides.split(&samples).unwrap();
     (samples, split)
 }
 

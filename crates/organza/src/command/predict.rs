@@ -38,7 +38,7 @@ impl Predict {
             .with_context(|| format!("{} has another version", path.display()))?;
         let model = LinearModel::read(&self.folder.join(MODEL))?;
         let reader = saved.reader.with_features(model.features());
-        let rows = reader.read(&self.data, LabelKind::Ignored)?;
+        let rows = reader.read_all(&self.data, LabelKind::Ignored)?;
         let predictions = rows.iter().map(|row| model.predict(&row)).collect();
         output.result(&Predictions { predictions })?;
         Ok(())

@@ -12,7 +12,9 @@ use bounds::Bounds;
 use clap::{Args, Subcommand};
 use options::Options;
 use organza_data::sparse::{SparseRows, UnreleasedRows};
+use organza_data::{DataError, LeftOut};
 use organza_erm::{Fit, Loss, Method, SettingError, Settings, TableFit, fit, fit_table, score};
+use organza_ledger::Neighbouring;
 use organza_train::RunFolder;
 pub(super) use reader::Reader;
 use serde::{Deserialize, Serialize};
@@ -34,8 +36,8 @@ declared (--bound, --features, --units) or released with a charge; rows longer t
 down to it, one by one.
 
 Private by default: the coefficients and everything else in the folder, but what is named below. \
-Not private: losses, accuracy, AUC and timings come from the data without noise and are marked wherever \
-they are shown. A fit with --seed, --method none or --method printed has no guarantee.";
+Not private: losses, accuracy, AUC, timings and what is said about rows that were left out come from the data \
+without noise and are marked wherever they are shown. A fit with --seed, --method none or --method printed has no guarantee.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -97,6 +99,7 @@ impl Erm {
     fn fit(&self, output: &Output) -> anyhow::Result<()> {
         let settings = self.options.settings();
         settings.check().map_err(usage)?;
+        self.options.check_groups(settings.method)?;
         let reader = self.options.reader()?;
         let data = self.options.data()?;
         RunFolder::check_free(&self.out)?;
@@ -110,7 +113,8 @@ impl Erm {
         let seconds = begun.elapsed().as_secs_f64();
         let train = score(&fitted.model, &rows);
         let test = test.map(|rows| score(&fitted.model, &rows));
-        let summary = Summary::new(&self.out, &settings, &fitted, train, test, seconds);
+        let mut summary = Summary::new(&self.out, &settings, &fitted, train, test, seconds);
+        summary.remark(&rows);
         self.write(&folder, settings, reader, &fitted, &summary)?;
         output.result(&summary)?;
         Ok(())
@@ -126,6 +130,7 @@ impl Erm {
     ) -> anyhow::Result<Fitted> {
         let labels = settings.model.labels();
         let rows = reader.read(data, labels)?;
+        refuse_where_it_may(settings.method, rows.left_out())?;
         let features = match (rows.declared_features(), settings.method) {
             (Some(features), _) => features,
             (None, method) => {
@@ -140,7 +145,7 @@ impl Erm {
             }
         };
         let reader = reader.with_features(features);
-        let test = self.options.test().map(|path| reader.read(path, labels)).transpose()?;
+        let test = self.options.test().map(|path| reader.read_all(path, labels)).transpose()?;
         self.notes(settings, output);
         let folder = RunFolder::create(&self.out)?;
         let fitted = fit(settings, &rows, features, ledger(settings, &folder).as_deref())?;
@@ -160,6 +165,8 @@ impl Erm {
             Some(path) => reader.read_unreleased(path, labels)?,
             None => None,
         };
+        test.iter().try_for_each(|test| test.left_out().refuse())?;
+        refuse_where_it_may(settings.method, table.left_out())?;
         self.notes(settings, output);
         let folder = RunFolder::create(&self.out)?;
         let ledger = ledger(settings, &folder);
@@ -226,6 +233,17 @@ impl Erm {
         folder.forget_private()?;
         Ok(())
     }
+}
+
+/// Refuses data with rows that make no sense.
+///
+/// # Privacy
+/// Only where that tells nothing that is promised to be hidden: without privacy, and where a record is replaced, because
+/// there the guarantee is for data in which every record is one. Elsewhere such rows are left out, which is told
+/// when all is done.
+fn refuse_where_it_may(method: Method, left_out: &LeftOut) -> Result<(), DataError> {
+    let may = method == Method::None || method.neighbouring() == Neighbouring::ReplaceOne;
+    if may { left_out.refuse() } else { Ok(()) }
 }
 
 fn usage(error: SettingError) -> UsageError {

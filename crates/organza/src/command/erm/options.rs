@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use organza_data::sparse::{Categories, Column, Columns};
-use organza_erm::{Constraint, Loss, Method, Settings};
+use organza_erm::{Constraint, GROUPS_IGNORED, Loss, Method, Settings};
 use organza_train::settings::SelectionRule;
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
@@ -68,7 +68,8 @@ struct Rows {
     /// Features of each hashed column [default: 65536]
     #[arg(long, value_name = "NUMBER")]
     buckets: Option<u64>,
-    /// The column that names the group of a row, such as its user (libsvm: qid:NAME)
+    /// The column that names the group of a row, such as its user (libsvm: qid, for qid:NAME); needed by
+    /// poisson-groups, whose promise is for each group, and taken by corrected and printed
     #[arg(long, value_name = "COLUMN")]
     group: Option<String>,
 }
@@ -149,9 +150,6 @@ struct MethodOptions {
     /// Contiguous groups of `corrected` and `printed`, where rows name none [default: 10; printed: 100]
     #[arg(long, value_name = "NUMBER", conflicts_with = "group")]
     groups: Option<u64>,
-    /// Consecutive rows that make a group of `poisson-groups`, where rows name none [default: 10]
-    #[arg(long, value_name = "ROWS", conflicts_with_all = ["group", "groups"])]
-    group_rows: Option<u64>,
     /// How many coordinates a visit to a group may release (c1) [default: 32]
     #[arg(long, value_name = "NUMBER")]
     hits: Option<u64>,
@@ -212,7 +210,6 @@ impl Options {
             l2: self.model.l2,
             constraint: ball.or(self.model.r#box.map(Constraint::Box)),
             groups: method.groups,
-            group_rows: method.group_rows,
             hits: method.hits,
             threshold: method.threshold,
             selection: method.select.unwrap_or(usual.selection),
@@ -233,7 +230,24 @@ impl Options {
             Format::Libsvm => None,
             _ => Some(self.rows.columns()?),
         };
-        Ok(Reader { format, features, columns })
+        Ok(Reader { format, features, columns, grouped: self.rows.group.is_some() })
+    }
+
+    /// Refuses groups that would change nothing, and a method that needs them without.
+    pub(super) fn check_groups(&self, method: Method) -> Result<(), UsageError> {
+        let takes = "take --method poisson-groups, or leave `--group` away";
+        match &self.rows.group {
+            Some(_) if !method.has_groups() => Err(UsageError::new(
+                format!("--group is given, but with --method {method} must be {GROUPS_IGNORED}"),
+                takes,
+            )),
+            None if method == Method::PoissonGroups => {
+                let purpose = "the column that names the group of a row, for each of which poisson-groups promises \
+                               something (libsvm: `--group qid`)";
+                needed(None, "--group", purpose)
+            }
+            _ => Ok(()),
+        }
     }
 }
 

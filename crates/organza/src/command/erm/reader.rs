@@ -4,7 +4,7 @@ use anyhow::bail;
 use clap::ValueEnum;
 use organza_data::sparse::{Columns, LabelKind, SparseRows, UnreleasedRows};
 use organza_data::sparse::{
-    read_libsvm, read_parquet, read_separated, read_unreleased, read_unreleased_parquet,
+    Grouped, read_libsvm, read_parquet, read_separated, read_unreleased, read_unreleased_parquet,
 };
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -44,13 +44,27 @@ pub(crate) struct Reader {
     pub(super) format: Format,
     pub(super) features: Option<u64>,
     pub(super) columns: Option<Columns>,
+    /// Whether rows of a libsvm file name their groups.
+    #[serde(default)]
+    pub(super) grouped: bool,
 }
 
 impl Reader {
-    /// Reads the rows of a file.
-    pub(crate) fn read(&self, path: &Path, labels: LabelKind) -> anyhow::Result<SparseRows> {
+    /// Reads the rows of a file, all of which have to make sense.
+    pub(crate) fn read_all(&self, path: &Path, labels: LabelKind) -> anyhow::Result<SparseRows> {
+        let rows = self.read(path, labels)?;
+        rows.left_out().refuse()?;
+        Ok(rows)
+    }
+
+    /// Reads the rows of a file; those that make no sense are left out.
+    pub(super) fn read(&self, path: &Path, labels: LabelKind) -> anyhow::Result<SparseRows> {
         Ok(match (self.format, &self.columns) {
-            (Format::Libsvm, _) => read_libsvm(path, self.features, labels)?,
+            (Format::Libsvm, _) => {
+                let named = self.grouped && labels != LabelKind::Ignored;
+                let grouped = if named { Grouped::ByName } else { Grouped::No };
+                read_libsvm(path, self.features, labels, grouped)?
+            }
             (Format::Csv, Some(columns)) => read_separated(path, b',', columns, labels)?,
             (Format::Tsv, Some(columns)) => read_separated(path, b'\t', columns, labels)?,
             (Format::Parquet, Some(columns)) => read_parquet(path, columns, labels)?,

@@ -2,6 +2,7 @@
 
 use crate::describe::number;
 use crate::output::{DOUBT, GOOD};
+use organza_data::sparse::SparseRows;
 use organza_erm::{Fit, GroupSparsity, Loss, Method, Scores, Settings};
 use serde::Serialize;
 use std::fmt;
@@ -25,6 +26,7 @@ pub(super) struct Summary {
     test_deviance: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     group_sparsity: Option<GroupSparsity>,
+    remarks: Vec<String>,
     seconds: f64,
     not_private: Vec<&'static str>,
     #[serde(skip)]
@@ -52,6 +54,7 @@ impl Summary {
             "test_accuracy",
             "test_auc",
             "test_deviance",
+            "remarks",
             "seconds",
         ];
         if fit.sparsity.is_some() {
@@ -80,11 +83,22 @@ impl Summary {
             test_auc: test.and_then(|test| test.auc),
             test_deviance: test.map(|test| test.deviance),
             group_sparsity: fit.sparsity,
+            remarks: Vec::new(),
             seconds,
             not_private,
             promise,
             good: certificate.private,
             folder: folder.to_owned(),
+        }
+    }
+
+    /// Says what a fit without privacy would have refused.
+    pub(super) fn remark(&mut self, rows: &SparseRows) {
+        if rows.is_empty() {
+            self.remarks.push("there were no rows to fit".to_owned());
+        }
+        if !rows.left_out().is_empty() {
+            self.remarks.push(rows.left_out().to_string());
         }
     }
 
@@ -147,6 +161,9 @@ impl fmt::Display for Summary {
         for (name, value, is_private) in self.rows() {
             let mark = if is_private { "" } else { "  *" };
             writeln!(formatter, "{name:<18}{value:>14}{mark}")?;
+        }
+        for remark in &self.remarks {
+            writeln!(formatter, "\n{DOUBT}* {remark}{DOUBT:#}")?;
         }
         writeln!(formatter, "\n* not private: from the data without noise, for your eyes only\n")?;
         let folder = self.folder.display();

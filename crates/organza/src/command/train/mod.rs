@@ -27,8 +27,8 @@ Training has noise calibrated to --epsilon and --delta (or as --noise-multiplier
 number of units is released with a charge. What you declare public (--units, --vocabulary \
 declared-public, --vocabulary-file) is used as it is and stands on the certificate.
 
-Not private: the losses (metrics.jsonl, summary.json, report.html with figures/ and tables/), timings and memory come from the \
-data without noise and are marked wherever they are shown. A run with --seed or --method none \
+Not private: the losses (metrics.jsonl, summary.json, report.html with figures/ and tables/), timings, memory and remarks about \
+the text come from the data without noise and are marked wherever they are shown. A run with --seed or --method none \
 has no guarantee at all. The folder private/ holds the key of the noise and is deleted at the end, but \
 for canaries, which are synthetic.";
 

@@ -57,7 +57,7 @@ pub(crate) struct Asked {
     /// The budget: noise is calibrated to spend it [default: 3]
     #[arg(long, conflicts_with = "noise_multiplier", help_heading = "Privacy")]
     epsilon: Option<f64>,
-    /// Deviation of the noise over sensitivity, instead of a budget
+    /// Deviation of the noise over sensitivity, instead of a budget; where steps are taken it needs --units
     #[arg(long, value_name = "SIGMA", help_heading = "Privacy")]
     noise_multiplier: Option<f64>,
     /// Release counts once and train on them, take private steps with noise on everything or on what was

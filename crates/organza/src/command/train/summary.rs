@@ -25,6 +25,7 @@ pub(super) struct Summary {
     validation_loss: f64,
     test_loss: f64,
     frequency_loss: f64,
+    remarks: Vec<String>,
     seconds: f64,
     ms_step: Option<f64>,
     peak_rss_mb: Option<f64>,
@@ -58,7 +59,7 @@ impl Summary {
         made: u64,
         elapsed: Duration,
     ) -> Self {
-        let Finished { certificate, curve, frequency_loss, steps, seconds } = finished;
+        let Finished { certificate, curve, frequency_loss, remarks, steps, seconds } = finished;
         let nothing = Losses { train: f64::NAN, validation: f64::NAN, test: f64::NAN };
         let losses = curve.last().map_or(nothing, |point| point.losses);
         let mut not_private = vec![
@@ -66,6 +67,7 @@ impl Summary {
             "validation_loss",
             "test_loss",
             "frequency_loss",
+            "remarks",
             "seconds",
             "ms_step",
             "peak_rss_mb",
@@ -83,6 +85,7 @@ impl Summary {
             validation_loss: losses.validation,
             test_loss: losses.test,
             frequency_loss: *frequency_loss,
+            remarks: remarks.clone(),
             seconds: elapsed.as_secs_f64(),
             ms_step: (made > 0).then(|| 1_000.0 * seconds / made as f64),
             peak_rss_mb: peak_megabytes(),
@@ -132,6 +135,9 @@ impl fmt::Display for Summary {
         for (name, value, is_private) in self.rows() {
             let mark = if is_private { "" } else { "  *" };
             writeln!(formatter, "{name:<18}{value:>12}{mark}")?;
+        }
+        for remark in &self.remarks {
+            writeln!(formatter, "\n{DOUBT}* {remark}{DOUBT:#}")?;
         }
         writeln!(formatter, "\n* not private: from the data without noise, for your eyes only\n")?;
         let folder = self.folder.display();

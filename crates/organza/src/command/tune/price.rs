@@ -30,7 +30,8 @@ impl Price {
     /// The choice of the best model and of its settings is a function of all models and of scores that
     /// are public or made from the models alone. By post-processing it costs no more than the models
     /// together: the composition of what was charged for each, priced jointly at the least of their
-    /// deltas, or at their sum where events have a delta of their own that leaves nothing of the least.
+    /// deltas, or at their sum where events have a delta of their own that leaves nothing of the least. A trial in which
+    /// a release decided what later events are counts as its promise ([`Certificate::promised_events`]).
     /// Where that account refuses, epsilons and deltas are added up (basic composition), which holds
     /// for all mechanisms.
     pub(super) fn of(certificates: &[Certificate], is_public: bool) -> Self {
@@ -54,8 +55,8 @@ fn joint(certificates: &[Certificate], delta: f64) -> Option<Price> {
         return None;
     }
     let mut account = Accountant::new(neighbouring);
-    for event in certificates.iter().flat_map(|it| &it.events) {
-        account = account.compose(event).ok()?;
+    for event in certificates.iter().flat_map(Certificate::promised_events) {
+        account = account.compose(&event).ok()?;
     }
     let epsilon = account.epsilon(delta).ok()?.epsilon;
     Some(Price::Composed { epsilon, delta })
