@@ -65,6 +65,19 @@ impl Ledger {
     /// If another process has it open, the file cannot be read, or any other line is bad; the file
     /// is then left as it is.
     pub fn open(path: &Path) -> Result<(Self, Option<TornLine>), LedgerError> {
+        Self::open_once(path, lock)
+    }
+
+    /// As [`Ledger::open`], but where another process has it open, after that one has closed it.
+    pub(crate) fn open_in_turn(path: &Path) -> Result<(Self, Option<TornLine>), LedgerError> {
+        Self::open_once(path, |file, path| file.lock().map_err(LedgerError::file(path, "lock")))
+    }
+
+    /// Opens the file once `lock` has returned, and reads only then.
+    fn open_once(
+        path: &Path,
+        lock: impl FnOnce(&File, &Path) -> Result<(), LedgerError>,
+    ) -> Result<(Self, Option<TornLine>), LedgerError> {
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)

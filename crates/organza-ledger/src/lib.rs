@@ -50,6 +50,7 @@ mod account;
 mod budget;
 mod charge;
 mod checksum;
+mod dataset;
 mod error;
 mod event;
 mod header;
@@ -66,6 +67,9 @@ mod tests;
 pub use account::{Account, AccountError};
 pub use budget::{Budget, BudgetError, Charged};
 pub use charge::{Charge, ChargeError};
+pub use dataset::{
+    DataSet, DataSetError, DataSetLedger, LedgerSettings, Reserved, Share, SharedTotal,
+};
 pub use error::LedgerError;
 pub use event::{Event, EventError, MaxNoise};
 pub use header::{Header, HeaderError, LEDGER_VERSION, PublicFact};
