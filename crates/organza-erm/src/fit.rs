@@ -13,7 +13,7 @@ use crate::schedule::{Known, ScheduleError};
 use crate::settings::{Method, SettingError, Settings};
 use organza_accountant::calibrate::{CalibrateError, Target};
 use organza_data::sparse::{Columns, MOST_FEATURES, SparseRows, UnreleasedRows};
-use organza_ledger::{Charge, Event};
+use organza_ledger::{Charge, DataSetError, Event, SharedTotal, TornLine};
 use organza_mechanism::random::RandomError;
 use organza_mechanism::{NoisyCount, NotPaid, PlanError, RandomSource};
 use std::path::Path;
@@ -45,6 +45,8 @@ pub struct Fit {
     pub certificate: Certificate,
     /// How many coordinates the gradients of groups touch, where there are groups. *Not private.*
     pub sparsity: Option<GroupSparsity>,
+    /// A line of the data set's ledger that was cut short and did not count; it was cut off.
+    pub torn: Option<TornLine>,
 }
 
 /// Why there is no fit.
@@ -85,6 +87,9 @@ pub enum FitError {
     /// The charge.
     #[error(transparent)]
     Purse(#[from] PurseError),
+    /// The ledger of the data set.
+    #[error(transparent)]
+    DataSet(#[from] DataSetError),
     /// Private categories without a ledger.
     #[error(
         "private categories need a ledger, so that their charge is written before they are released"
@@ -173,6 +178,9 @@ struct Opened<'a> {
     groups: Option<Groups>,
     /// None without privacy.
     purse: Option<Purse>,
+    /// The place on the ledger of the data set, if the fit is on one.
+    total: Option<SharedTotal>,
+    torn: Option<TornLine>,
     /// What the guarantee takes for granted beside what the settings say.
     statements: Vec<String>,
 }
@@ -189,12 +197,20 @@ impl<'a> Opened<'a> {
             Some(seed) => RandomSource::from_seed(seed),
             None => RandomSource::from_operating_system()?,
         };
+        let (total, torn) = match &settings.ledger {
+            None => (None, None),
+            Some(shared) => {
+                settings.check()?;
+                let reserved = shared.reserve(&settings.share(), source.fingerprint())?;
+                (Some(reserved.total), reserved.torn)
+            }
+        };
         let purse = match settings.method {
             Method::None => None,
             _ => Some(Purse::open(settings, header(settings, groups.as_ref(), width), ledger)?),
         };
         let statements = groups.as_ref().and_then(Groups::statement).into_iter().collect();
-        Ok(Self { settings, source, groups, purse, statements })
+        Ok(Self { settings, source, groups, purse, total, torn, statements })
     }
 
     /// The columns with the categories that are released, or with all of them without privacy.
@@ -209,7 +225,7 @@ impl<'a> Opened<'a> {
     }
 
     fn fit(&mut self, rows: &SparseRows, features: u64) -> Result<Fit, FitError> {
-        let Self { settings, source, groups, purse, statements } = self;
+        let Self { settings, source, groups, purse, total, torn, statements } = self;
         let design = match settings.method {
             Method::None => raw(rows, features, settings)?,
             _ => Design::bounded(rows, features, settings.model, &settings.input(1)),
@@ -217,6 +233,8 @@ impl<'a> Opened<'a> {
         let running = Running { settings, design: &design, source, groups: groups.as_ref() };
         let mut fit = running.run(purse.as_mut())?;
         fit.certificate.conditions.append(statements);
+        fit.certificate.dataset = total.take();
+        fit.torn = torn.take();
         Ok(fit)
     }
 }
@@ -375,12 +393,13 @@ impl Running<'_> {
             steps,
             events: purse.map(Purse::events).unwrap_or_default(),
             public: purse.map(|purse| purse.public().to_vec()).unwrap_or_default(),
+            dataset: None,
             conditions: Certificate::conditions(self.settings),
             not_private: ["losses, accuracy, AUC, deviance", "sparsity of groups", "timings"]
                 .map(str::to_owned)
                 .to_vec(),
         };
         let sparsity = self.groups.map(|groups| groups.sparsity(self.design));
-        Fit { model, certificate, sparsity }
+        Fit { model, certificate, sparsity, torn: None }
     }
 }

@@ -20,13 +20,8 @@ fn sums(epsilon: f64, delta: f64) -> bool {
     let header = Header::new(neighbouring, unit, DELTA);
     let dataset = DataSet { name: "text".into(), epsilon: EPSILON };
     let ledger = DataSetLedger::create(&folder.path().join("text"), header, dataset).unwrap();
-    let share = |epsilon, delta| Share {
-        purpose: "train".into(),
-        epsilon,
-        delta,
-        unit,
-        neighbouring,
-    };
+    let share =
+        |epsilon, delta| Share { purpose: "train".into(), epsilon, delta, unit, neighbouring };
     let _ = ledger.reserve(&share(FIRST, 0.0), KeyFingerprint::new([1; 16])).unwrap();
     ledger.reserve(&share(epsilon, delta), KeyFingerprint::new([2; 16])).is_ok()
 }
@@ -67,6 +62,8 @@ fn true_delta(rule: Rule) -> f64 {
 fn runs_chosen_by_results_add_up_and_tight_composition_is_caught() {
     assert!(true_delta(sums) <= DELTA, "{}", true_delta(sums));
     let twin = true_delta(tight);
-    println!("tight composition over runs chosen by results: delta {twin} where {DELTA} is promised");
+    println!(
+        "tight composition over runs chosen by results: delta {twin} where {DELTA} is promised"
+    );
     assert!(twin > 1.4 * DELTA, "{twin}");
 }

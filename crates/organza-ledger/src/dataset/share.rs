@@ -1,6 +1,7 @@
 //! What a run takes of a data set's budget, and what all runs have taken.
 
-use crate::{Charge, Event, HeaderError, Neighbouring, TornLine, Unit};
+use super::{DataSetError, DataSetLedger};
+use crate::{Charge, Event, HeaderError, KeyFingerprint, Neighbouring, TornLine, Unit};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -40,6 +41,24 @@ pub struct LedgerSettings {
     /// The name that the data set must have, if one was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dataset: Option<String>,
+}
+
+impl LedgerSettings {
+    /// Whether all of `shares` fit at this moment: to refuse early.
+    ///
+    /// # Errors
+    /// As [`DataSetLedger::named`] and [`DataSetLedger::check`].
+    pub fn check(&self, shares: &[Share]) -> Result<(), DataSetError> {
+        DataSetLedger::named(self)?.check(shares)
+    }
+
+    /// Reserves what a run with this key may spend, before it releases anything.
+    ///
+    /// # Errors
+    /// As [`DataSetLedger::named`] and [`DataSetLedger::reserve`].
+    pub fn reserve(&self, share: &Share, key: KeyFingerprint) -> Result<Reserved, DataSetError> {
+        DataSetLedger::named(self)?.reserve(share, key)
+    }
 }
 
 /// What a run asks for: the most that it may spend.
