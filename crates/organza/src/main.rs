@@ -6,6 +6,7 @@ mod arguments;
 mod command;
 mod curves;
 mod document;
+mod grids;
 mod group;
 mod input;
 mod memory;
@@ -13,6 +14,7 @@ mod neighbours;
 mod output;
 mod progress;
 mod suite;
+mod total;
 mod training;
 mod usage;
 

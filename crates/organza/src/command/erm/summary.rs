@@ -3,6 +3,7 @@
 use crate::describe::number;
 use crate::output::{DOUBT, GOOD};
 use organza_erm::{Fit, GroupSparsity, Loss, Method, Scores, Settings};
+use organza_ledger::SharedTotal;
 use serde::Serialize;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -27,6 +28,8 @@ pub(super) struct Summary {
     group_sparsity: Option<GroupSparsity>,
     seconds: f64,
     not_private: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dataset: Option<SharedTotal>,
     #[serde(skip)]
     promise: String,
     #[serde(skip)]
@@ -82,6 +85,7 @@ impl Summary {
             group_sparsity: fit.sparsity,
             seconds,
             not_private,
+            dataset: certificate.dataset.clone(),
             promise,
             good: certificate.private,
             folder: folder.to_owned(),
@@ -140,6 +144,9 @@ impl fmt::Display for Summary {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let style = if self.good { GOOD } else { DOUBT };
         writeln!(formatter, "{style}{}{style:#}", self.promise)?;
+        if let Some(total) = &self.dataset {
+            writeln!(formatter, "{total}")?;
+        }
         if let Some(doubts) = self.doubts() {
             writeln!(formatter, "{DOUBT}{doubts}{DOUBT:#}")?;
         }
