@@ -2,7 +2,8 @@
 //!
 //! Every mechanism describes what it released as an [`Event`]; an accountant (anything that
 //! implements [`Account`]) turns events into (epsilon, delta). A [`Charge`] is an event for a block
-//! of steps. A [`Budget`] puts it on the [`Ledger`], a file, before anything of it is released:
+//! of steps. A [`Budget`] puts it on the [`Ledger`], a file, before anything of it is released. Where several runs use
+//! the same data, each reserves its whole budget on a [`DataSetLedger`] first.
 //!
 //! ```text
 //! Charge ─▶ Budget ── asks ──▶ Account

@@ -35,6 +35,8 @@ pub struct TornLine {
     pub line: u64,
     /// What stands in it. If it looks like a whole charge, the file may have been damaged later.
     pub text: Vec<u8>,
+    /// Whether a line end follows it, so that it is not simply the beginning of a line.
+    pub ended: bool,
 }
 
 impl fmt::Display for TornLine {
@@ -88,7 +90,7 @@ impl Replay {
                     charges.push(charge);
                 }
                 Err(error) if raw.is_torn(&error) => {
-                    let torn = Some(TornLine { line: number, text: raw.text });
+                    let torn = Some(TornLine { line: number, text: raw.text, ended: raw.ended });
                     return Ok(Self { header, charges, torn, good_bytes, checksum });
                 }
                 Err(error) => return Err(bad(number, error)),

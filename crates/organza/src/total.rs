@@ -86,7 +86,7 @@ impl Total {
 
     /// What is promised of all private runs together, and where that comes from.
     pub(crate) fn in_words(&self) -> String {
-        let Self { price, runs, earlier, without_guarantee } = *self;
+        let Self { price, runs, without_guarantee, .. } = *self;
         let mut words = match price {
             Some(Price { epsilon, delta }) => format!(
                 "{} together: epsilon {} at delta {}",
@@ -97,14 +97,22 @@ impl Total {
             None if runs == 0 => "nothing is promised".to_owned(),
             None => format!("{} that protect different things have no total", counted(runs, "run")),
         };
-        if earlier > 0 && price.is_some() {
-            words += &format!(", {earlier} of them from earlier commands in this folder");
+        if price.is_some() {
+            words += &self.earlier_in_words();
         }
         if without_guarantee > 0 {
             let runs = counted(without_guarantee, "run");
             words += &format!("; {runs} without privacy, or with a seed, promise nothing");
         }
         words
+    }
+
+    /// How many runs the last command found in the folder, if any.
+    pub(crate) fn earlier_in_words(&self) -> String {
+        match self.earlier {
+            0 => String::new(),
+            earlier => format!(", {earlier} of them from earlier commands in this folder"),
+        }
     }
 }
 

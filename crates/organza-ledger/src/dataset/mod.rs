@@ -30,7 +30,7 @@ mod tests;
 pub use error::DataSetError;
 pub use share::{DataSet, LedgerSettings, Reserved, Share, SharedTotal};
 
-use crate::{Charge, Header, KeyFingerprint, Ledger, Replay};
+use crate::{Charge, Header, KeyFingerprint, Ledger, LedgerError, Replay, TornLine};
 use share::Sums;
 use std::path::{Path, PathBuf};
 
@@ -162,7 +162,8 @@ impl DataSetLedger {
     pub fn reserve(&self, share: &Share, key: KeyFingerprint) -> Result<Reserved, DataSetError> {
         self.agrees(share)?;
         let charge = share.charge().with_key(key);
-        let (mut ledger, torn) = Ledger::open_in_turn(&self.path)?;
+        let accept = |torn: &TornLine| check_torn(&self.path, torn);
+        let (mut ledger, torn) = Ledger::open_in_turn(&self.path, accept)?;
         if *ledger.header() != self.header {
             return Err(DataSetError::Changed(self.path.clone()));
         }
@@ -228,12 +229,22 @@ impl DataSetLedger {
 
 /// The parts of a data set's ledger.
 fn read(path: &Path, replay: Replay) -> Result<(Header, DataSet, Vec<Charge>), DataSetError> {
-    let Replay { header, charges, .. } = replay;
+    let Replay { header, charges, torn, .. } = replay;
+    torn.iter().try_for_each(|torn| check_torn(path, torn))?;
     let Some(dataset) = header.dataset.clone() else {
         return Err(DataSetError::NotShared(path.to_owned()));
     };
     check_shares(path, &charges)?;
     Ok((header, dataset, charges))
+}
+
+/// A write that was cut short leaves the beginning of a line. A last line that is whole, and wrong, may be one that a
+/// run was let pass on, so it is not passed over as the ledger of a single run does.
+fn check_torn(path: &Path, torn: &TornLine) -> Result<(), LedgerError> {
+    match torn.ended {
+        false => Ok(()),
+        true => Err(LedgerError::Damaged { path: path.to_owned(), line: torn.line }),
+    }
 }
 
 /// Every line below the header must be the share of a run: nothing else has a place in the sums.

@@ -148,11 +148,12 @@ fn a_changed_lost_or_doubled_line_is_refused_and_a_torn_one_is_told() {
     let text = fs::read_to_string(&ledger.path).unwrap();
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let cheaper = text.replacen("\"epsilon\":1.0", "\"epsilon\":0.1", 1);
+    let last_cheaper = [lines[0], lines[1], lines[2], &lines[3].replace("1.0", "0.1")].concat();
     let larger = text.replacen("\"epsilon\":8.0", "\"epsilon\":9.0", 1);
-    assert!(cheaper != text && larger != text);
+    assert!(cheaper != text && larger != text && last_cheaper != text);
     let without = [lines[0], lines[2], lines[3]].concat();
     let doubled = [lines[0], lines[1], lines[1], lines[2], lines[3]].concat();
-    for bad in [cheaper, larger, without, doubled] {
+    for bad in [cheaper, last_cheaper, larger, without, doubled] {
         fs::write(&ledger.path, &bad).unwrap();
         assert!(ledger.reserve(&share(1.0, 1e-6), key(9)).is_err());
         assert!(DataSetLedger::open(&ledger.path).is_err());
@@ -180,7 +181,7 @@ fn properly(ledger: &DataSetLedger, number: u8, ready: &Barrier) -> bool {
 fn looking_too_early(ledger: &DataSetLedger, number: u8, ready: &Barrier) -> bool {
     let fits = ledger.check(&[share(1.0, 1e-6)]).is_ok();
     ready.wait();
-    let (mut file, _) = Ledger::open_in_turn(&ledger.path).unwrap();
+    let (mut file, _) = Ledger::open_in_turn(&ledger.path, |_| Ok(())).unwrap();
     fits && file.append(share(1.0, 1e-6).charge().with_key(key(number))).is_ok()
 }
 

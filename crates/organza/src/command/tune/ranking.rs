@@ -5,7 +5,7 @@ use super::grid::Point;
 use super::price::Price;
 use crate::output::{DOUBT, GOOD};
 use crate::suite::{OUTCOME, Outcome};
-use crate::total::Total;
+use crate::total::{Total, counted};
 use anyhow::Context;
 use organza_ledger::SharedTotal;
 use organza_report::digits::{cost, near};
@@ -92,10 +92,11 @@ impl Ranking {
         match self.price {
             Price::Free => "tuning is free: all of the data is declared public".to_owned(),
             Price::Composed { epsilon, delta } => format!(
-                "tuning costs epsilon {} at delta {}, and so does the best: {}",
+                "tuning costs epsilon {} at delta {}: all {}{}, and so the best of them",
                 cost(epsilon),
                 cost(delta),
-                self.total.in_words()
+                counted(self.total.runs, "run"),
+                self.total.earlier_in_words()
             ),
             Price::NoGuarantee => {
                 format!("nothing is promised of the best: {}", self.total.in_words())
