@@ -2,7 +2,7 @@
 
 use crate::loss::Loss;
 use crate::settings::{Method, Settings};
-use organza_ledger::{Event, Neighbouring, PublicFact, Unit};
+use organza_ledger::{Event, Neighbouring, PublicFact, SharedTotal, Unit};
 use serde::Serialize;
 
 /// What a fit promises. The form is that of a training run's certificate, with the model beside it.
@@ -36,6 +36,9 @@ pub struct Certificate {
     pub events: Vec<Event>,
     /// What was declared public, and hence is used without a charge.
     pub public: Vec<PublicFact>,
+    /// What all runs on the data set may have spent, up to this one, if it is on the ledger of a data set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dataset: Option<SharedTotal>,
     /// What the guarantee takes for granted.
     pub conditions: Vec<String>,
     /// What comes from the data without a charge.

@@ -13,7 +13,7 @@ use crate::schedule::{Known, ScheduleError};
 use crate::settings::{Method, SettingError, Settings};
 use organza_accountant::calibrate::{CalibrateError, Target};
 use organza_data::sparse::{Columns, MOST_FEATURES, SparseRows, UnreleasedRows};
-use organza_ledger::Event;
+use organza_ledger::{DataSetError, Event, SharedTotal, TornLine};
 use organza_mechanism::random::RandomError;
 use organza_mechanism::{NoisyCount, NotPaid, PlanError, RandomSource};
 use organza_train::DECIDED;
@@ -46,6 +46,8 @@ pub struct Fit {
     pub certificate: Certificate,
     /// How many coordinates the gradients of groups touch, where there are groups. *Not private.*
     pub sparsity: Option<GroupSparsity>,
+    /// A line of the data set's ledger that was cut short and did not count; it was cut off.
+    pub torn: Option<TornLine>,
 }
 
 /// Why there is no fit.
@@ -86,6 +88,9 @@ pub enum FitError {
     /// The charge.
     #[error(transparent)]
     Purse(#[from] PurseError),
+    /// The ledger of the data set.
+    #[error(transparent)]
+    DataSet(#[from] DataSetError),
     /// Private categories without a ledger.
     #[error(
         "private categories need a ledger, so that their charge is written before they are released"
@@ -171,6 +176,9 @@ struct Opened<'a> {
     groups: Option<Groups>,
     /// None without privacy.
     purse: Option<Purse>,
+    /// The place on the ledger of the data set, if the fit is on one.
+    total: Option<SharedTotal>,
+    torn: Option<TornLine>,
     /// What the guarantee takes for granted beside what the settings say.
     statements: Vec<String>,
 }
@@ -187,11 +195,19 @@ impl<'a> Opened<'a> {
             Some(seed) => RandomSource::from_seed(seed),
             None => RandomSource::from_operating_system()?,
         };
+        let (total, torn) = match &settings.ledger {
+            None => (None, None),
+            Some(shared) => {
+                settings.check()?;
+                let reserved = shared.reserve(&settings.share(), source.fingerprint())?;
+                (Some(reserved.total), reserved.torn)
+            }
+        };
         let purse = match settings.method {
             Method::None => None,
             _ => Some(Purse::open(settings, header(settings, groups.as_ref(), width), ledger)?),
         };
-        Ok(Self { settings, source, groups, purse, statements: Vec::new() })
+        Ok(Self { settings, source, groups, purse, total, torn, statements: Vec::new() })
     }
 
     /// The columns with the categories that are released, or with all of them without privacy.
@@ -206,7 +222,7 @@ impl<'a> Opened<'a> {
     }
 
     fn fit(&mut self, rows: &SparseRows, features: u64) -> Result<Fit, FitError> {
-        let Self { settings, source, groups, purse, statements } = self;
+        let Self { settings, source, groups, purse, total, torn, statements } = self;
         let design = match settings.method {
             Method::None => raw(rows, features, settings)?,
             _ => Design::bounded(rows, features, settings.model, &settings.input(1)),
@@ -214,6 +230,8 @@ impl<'a> Opened<'a> {
         let running = Running { settings, design: &design, source, groups: groups.as_ref() };
         let mut fit = running.run(purse.as_mut())?;
         fit.certificate.conditions.append(statements);
+        fit.certificate.dataset = total.take();
+        fit.torn = torn.take();
         Ok(fit)
     }
 }
@@ -373,6 +391,7 @@ impl Running<'_> {
             steps,
             events,
             public: purse.map(|purse| purse.public().to_vec()).unwrap_or_default(),
+            dataset: None,
             conditions,
             not_private: [
                 "losses, accuracy, AUC, deviance",
@@ -384,6 +403,6 @@ impl Running<'_> {
             .to_vec(),
         };
         let sparsity = self.groups.map(|groups| groups.sparsity(self.design));
-        Fit { model, certificate, sparsity }
+        Fit { model, certificate, sparsity, torn: None }
     }
 }

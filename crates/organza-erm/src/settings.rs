@@ -3,7 +3,7 @@
 use crate::bounds::InputBounds;
 use crate::loss::Loss;
 use crate::weights::Constraint;
-use organza_ledger::{Neighbouring, Unit};
+use organza_ledger::{LedgerSettings, Neighbouring, Share, Unit};
 use organza_train::settings::SelectionRule;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -90,6 +90,9 @@ pub struct Settings {
     pub delta: f64,
     /// Makes the noise repeatable: with a seed nothing is private.
     pub seed: Option<u64>,
+    /// The ledger of the data set, where several runs share one budget.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ledger: Option<LedgerSettings>,
     /// The number of units (records, or groups), declared public.
     pub units: Option<u64>,
     /// The L2 norm of a row; longer rows are scaled down to it. 1 for private methods, none for
@@ -149,6 +152,7 @@ impl Settings {
             epsilon: 1.0,
             delta: 1e-6,
             seed: None,
+            ledger: None,
             units: None,
             bound: None,
             label_bound: 1.0,
@@ -165,6 +169,17 @@ impl Settings {
             steps: None,
             batch: None,
             learning_rate: None,
+        }
+    }
+
+    /// What a fit asks of the ledger of its data set: its whole budget, to which its charges keep.
+    pub fn share(&self) -> Share {
+        Share {
+            purpose: format!("erm {}", self.method),
+            epsilon: self.epsilon,
+            delta: self.delta,
+            unit: self.method.unit(),
+            neighbouring: self.method.neighbouring(),
         }
     }
 
@@ -242,6 +257,11 @@ impl Settings {
         let expected = "left away with --method poisson-groups: the number of groups would tell how many rows there \
                         are, and one group more would cut all others anew; name a column with --group";
         require("--groups", self.groups, !by_group || self.groups.is_none(), expected)?;
+        let ledger = self.ledger.as_ref().map(|ledger| ledger.path.display());
+        let covered = !matches!(self.method, Method::None | Method::Printed) && self.seed.is_none();
+        let expected =
+            "left out with --method none, --method printed and --seed, which no budget covers";
+        require("--ledger", ledger, covered || self.ledger.is_none(), expected)?;
         let threshold = self.threshold.is_none_or(f64::is_finite);
         require("--threshold", self.threshold, threshold, "finite")?;
         let objective = self.method != Method::Objective || self.model == Loss::Logistic;

@@ -14,6 +14,7 @@ use thiserror::Error;
 /// Which charge comes next may depend on what was released before. Stopping early is always covered.
 /// Choosing *other events* because of earlier results is covered only by an account whose bound is a
 /// privacy filter (as sums of Rényi divergences are); events that a plan fixed in advance need none.
+/// Across runs, which people choose one after another, a [`DataSetLedger`](crate::DataSetLedger) is the filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
     epsilon: f64,

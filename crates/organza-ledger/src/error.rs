@@ -44,6 +44,18 @@ pub enum LedgerError {
         /// What is wrong with it.
         source: LineError,
     },
+    /// The last line of a data set's ledger is whole, and not what was written.
+    #[error(
+        "`{}` line {line} ends as a whole line does, but its checksum does not match: bring back an undamaged copy of \
+         the ledger, since to go on without the line could spend more than the budget",
+        path.display()
+    )]
+    Damaged {
+        /// The ledger.
+        path: PathBuf,
+        /// The number of the line, counted from 1.
+        line: u64,
+    },
     /// The header or charge that was given cannot be written.
     #[error("this cannot stand on a ledger: {0}")]
     Unwritable(LineError),

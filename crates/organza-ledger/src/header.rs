@@ -1,5 +1,6 @@
 //! The first line of a ledger: what all of its charges are relative to.
 
+use crate::dataset::DataSet;
 use crate::{Neighbouring, Unit};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -26,6 +27,9 @@ pub struct Header {
     /// What was declared public, and hence is used without a charge.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub public: Vec<PublicFact>,
+    /// The data set whose runs share this ledger; none on the ledger of a single run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dataset: Option<DataSet>,
 }
 
 /// Something about the data that a person declared public.
@@ -50,12 +54,19 @@ pub enum HeaderError {
     /// A fact is declared twice.
     #[error("the public fact `{0}` is declared twice")]
     DoubledFact(String),
+    /// The name of a data set is no short line of text.
+    #[error("the name of a data set must be 1 to 64 bytes without control characters")]
+    DataSetName,
+    /// The budget of a data set is no budget.
+    #[error("the `epsilon` of a data set is {0}, but must be above 0 and finite")]
+    DataSetEpsilon(f64),
 }
 
 impl Header {
     /// A header of the current version, with nothing declared public.
     pub fn new(neighbouring: Neighbouring, unit: Unit, delta: f64) -> Self {
-        Self { version: LEDGER_VERSION, neighbouring, unit, delta, public: Vec::new() }
+        let (public, dataset) = (Vec::new(), None);
+        Self { version: LEDGER_VERSION, neighbouring, unit, delta, public, dataset }
     }
 
     /// This header, with one more fact declared public.
@@ -71,6 +82,9 @@ impl Header {
     pub fn check(&self) -> Result<(), HeaderError> {
         if !(0.0..1.0).contains(&self.delta) {
             return Err(HeaderError::Delta(self.delta));
+        }
+        if let Some(dataset) = &self.dataset {
+            dataset.check()?;
         }
         for (index, fact) in self.public.iter().enumerate() {
             if fact.name.is_empty() {

@@ -105,6 +105,25 @@ impl Ledger {
     /// If another process has it open, the file cannot be read, or any other line is bad; the file
     /// is then left as it is.
     pub fn open(path: &Path) -> Result<(Self, Option<TornLine>), LedgerError> {
+        Self::open_once(path, lock, |_| Ok(()))
+    }
+
+    /// As [`Ledger::open`], but where another process has it open, after that one has closed it; and unless
+    /// `accept` takes a torn line for what it says, nothing is cut off and this fails.
+    pub(crate) fn open_in_turn(
+        path: &Path,
+        accept: impl FnOnce(&TornLine) -> Result<(), LedgerError>,
+    ) -> Result<(Self, Option<TornLine>), LedgerError> {
+        let wait = |file: &File, path: &Path| file.lock().map_err(LedgerError::file(path, "lock"));
+        Self::open_once(path, wait, accept)
+    }
+
+    /// Opens the file once `lock` has returned, and reads only then.
+    fn open_once(
+        path: &Path,
+        lock: impl FnOnce(&File, &Path) -> Result<(), LedgerError>,
+        accept: impl FnOnce(&TornLine) -> Result<(), LedgerError>,
+    ) -> Result<(Self, Option<TornLine>), LedgerError> {
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -113,7 +132,8 @@ impl Ledger {
         lock(&file, path)?;
         let mut replay = Replay::from_reader(&mut BufReader::new(&file), path)?;
         let torn = replay.torn.take();
-        if torn.is_some() {
+        if let Some(torn) = &torn {
+            accept(torn)?;
             file.set_len(replay.good_bytes).map_err(LedgerError::file(path, "repair"))?;
         }
         file.seek(SeekFrom::Start(replay.good_bytes)).map_err(LedgerError::file(path, "read"))?;

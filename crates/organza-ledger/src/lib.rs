@@ -3,7 +3,7 @@
 //! Every mechanism describes what it released as an [`Event`]; an accountant (anything that
 //! implements [`Account`]) turns events into (epsilon, delta). A [`Charge`] is an event for a block
 //! of steps. A [`Budget`] puts it on the [`Ledger`], a file (or [in memory](Ledger::in_memory)), before anything
-//! of it is released:
+//! of it is released. Where several runs use the same data, each reserves its whole budget on a [`DataSetLedger`] first.
 //!
 //! ```text
 //! Charge ─▶ Budget ── asks ──▶ Account
@@ -51,6 +51,7 @@ mod account;
 mod budget;
 mod charge;
 mod checksum;
+mod dataset;
 mod deciding;
 mod error;
 mod event;
@@ -71,6 +72,9 @@ mod tests;
 pub use account::{Account, AccountError};
 pub use budget::{Budget, BudgetError, Charged};
 pub use charge::{Charge, ChargeError};
+pub use dataset::{
+    DataSet, DataSetError, DataSetLedger, LedgerSettings, Reserved, Share, SharedTotal,
+};
 pub use error::LedgerError;
 pub use event::{Event, EventError, MaxNoise};
 pub use header::{Header, HeaderError, LEDGER_VERSION, PublicFact};

@@ -1,7 +1,8 @@
 //! Reading a ledger back, line by line.
 
 use crate::line::{LONGEST_LINE, Line, goes_on_after_checksum, stated_version};
-use crate::{Charge, Header, LEDGER_VERSION, LedgerError, LineError};
+use crate::spending::Spending;
+use crate::{Charge, Event, Header, LEDGER_VERSION, LedgerError, LineError};
 use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -34,6 +35,8 @@ pub struct TornLine {
     pub line: u64,
     /// What stands in it. If it looks like a whole charge, the file may have been damaged later.
     pub text: Vec<u8>,
+    /// Whether a line end follows it, so that it is not simply the beginning of a line.
+    pub ended: bool,
 }
 
 impl fmt::Display for TornLine {
@@ -58,6 +61,14 @@ impl Replay {
         Self::from_reader(&mut BufReader::new(file), path)
     }
 
+    /// All that was charged on these ledgers, as an account prices it: equal events are counted together.
+    pub fn events<'a>(ledgers: impl IntoIterator<Item = &'a Self>) -> Vec<Event> {
+        let mut spending = Spending::default();
+        let charges = ledgers.into_iter().flat_map(|ledger| &ledger.charges);
+        charges.for_each(|charge| spending.add(charge));
+        spending.events()
+    }
+
     /// Reads a ledger from its beginning; `path` is for errors alone.
     pub(crate) fn from_reader(source: &mut impl BufRead, path: &Path) -> Result<Self, LedgerError> {
         let bad = |line, source| LedgerError::Line { path: path.to_owned(), line, source };
@@ -79,7 +90,7 @@ impl Replay {
                     charges.push(charge);
                 }
                 Err(error) if raw.is_torn(&error) => {
-                    let torn = Some(TornLine { line: number, text: raw.text });
+                    let torn = Some(TornLine { line: number, text: raw.text, ended: raw.ended });
                     return Ok(Self { header, charges, torn, good_bytes, checksum });
                 }
                 Err(error) => return Err(bad(number, error)),

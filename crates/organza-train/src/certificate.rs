@@ -2,7 +2,7 @@
 
 use crate::phases::Releases;
 use crate::settings::{Method, Settings};
-use organza_ledger::{Event, Ledger, Neighbouring, PublicFact, SELECTED_FORM, Unit};
+use organza_ledger::{Event, Ledger, Neighbouring, PublicFact, SELECTED_FORM, SharedTotal, Unit};
 use organza_mechanism::DEFERRED_NOISE;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use std::borrow::Cow;
@@ -41,6 +41,9 @@ pub struct Certificate {
     pub events: Vec<Event>,
     /// What was declared public, and hence is used without a charge.
     pub public: Vec<PublicFact>,
+    /// What all runs on the data set may have spent, up to this one, if it is on the ledger of a data set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dataset: Option<SharedTotal>,
     /// What the guarantee takes for granted.
     pub conditions: Vec<String>,
     /// What comes from the data without a charge, in the files of the run.
@@ -102,6 +105,7 @@ impl Certificate {
         let not_private = [
             "metrics.jsonl: train, validation, test",
             "summary.json: losses, remarks, timings, memory",
+            "outcome.json, in runs of tune, compare and reproduce: losses, timings",
             "report.html, figures, tables: what is marked there",
             "timings",
         ];
@@ -117,6 +121,7 @@ impl Certificate {
             steps,
             events,
             public: ledger.map(|ledger| ledger.header().public.clone()).unwrap_or_default(),
+            dataset: None,
             conditions,
             not_private: not_private.map(str::to_owned).to_vec(),
         }

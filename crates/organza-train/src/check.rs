@@ -81,6 +81,7 @@ impl Settings {
             check_canaries(canaries, self)?;
         }
 
+        self.check_ledger()?;
         self.check_counts()?;
         positive("--batch", training.batch)?;
         positive("--epochs", training.epochs)?;
@@ -113,6 +114,21 @@ impl Settings {
                         number of words that happen to be released; or declare the words public by \
                         --vocabulary-file or --vocabulary declared-public";
         require("--noise-multiplier", "given", !words_decide(self), expected)
+    }
+
+    /// What stands on the ledger of a data set keeps to a budget that is known beforehand.
+    fn check_ledger(&self) -> Result<(), SettingError> {
+        let Some(ledger) = &self.ledger else { return Ok(()) };
+        let path = ledger.path.display();
+        let expected = "left out of runs without privacy (--method none, or `none` among --methods), which no budget \
+                        covers";
+        require("--ledger", path, self.method != Method::None, expected)?;
+        let path = ledger.path.display();
+        let expected = "left out of runs with --seed, which are not private: no budget covers them";
+        require("--ledger", path, self.seed.is_none(), expected)?;
+        let expected = "given with --ledger, instead of --noise-multiplier: what a run may spend is reserved before it \
+                        begins";
+        require("--epsilon", "not given", self.privacy.epsilon.is_some(), expected)
     }
 
     fn check_counts(&self) -> Result<(), SettingError> {
@@ -211,6 +227,7 @@ fn require(
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use organza_ledger::LedgerSettings;
 
     #[test]
     fn the_presets_make_sense() {
@@ -287,6 +304,16 @@ mod tests {
         assert_eq!(named(|it| it.selection.gamma = 1.5), "--gamma");
         assert_eq!(named(|it| it.model.window = 0), "--window");
         assert_eq!(named(|it| it.version = 1), "version");
+        let ledger = || Some(LedgerSettings { path: "ledger".into(), dataset: None });
+        for change in [|it: &mut Settings| it.method = Method::None, |it| it.seed = Some(1)] {
+            let mut settings = Settings { ledger: ledger(), ..Settings::standard() };
+            assert_eq!(settings.check(), Ok(()));
+            change(&mut settings);
+            assert_eq!(settings.check().unwrap_err().setting, "--ledger");
+        }
+        let mut noisy = Settings { ledger: ledger(), ..Settings::standard() };
+        (noisy.privacy.epsilon, noisy.privacy.noise_multiplier) = (None, Some(1.0));
+        assert_eq!(noisy.check().unwrap_err().setting, "--epsilon");
         assert_eq!(named(|it| it.canaries = canaries(0, 0)), "--canary-repeats");
         assert_eq!(named(|it| it.canaries = canaries(1, 9)), "--tossed-canaries");
         let with_unit = |unit| {

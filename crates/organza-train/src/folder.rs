@@ -189,6 +189,24 @@ impl RunFolder {
         append().map_err(FolderError::file("write", path))
     }
 
+    /// Deletes all that a run has written before it may release anything.
+    ///
+    /// # Errors
+    /// If the file system refuses.
+    pub(crate) fn discard(&self) -> Result<(), FolderError> {
+        // The settings first: without them the rest is what a killed run leaves, and no hindrance.
+        for file in ["settings.json", "ledger.jsonl"].map(|name| self.file(name)) {
+            match fs::remove_file(&file) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(FolderError::file("delete", &file)(error));
+                }
+                _ => {}
+            }
+        }
+        let private = self.private("");
+        fs::remove_dir_all(&private).map_err(FolderError::file("delete", &private))
+    }
+
     /// Deletes the private part but for the canaries, at the end of a run that is not kept.
     ///
     /// # Errors

@@ -23,6 +23,7 @@ mod prepare;
 mod run;
 mod session;
 pub mod settings;
+mod shared;
 mod step;
 mod tables;
 mod task;

@@ -10,10 +10,14 @@ use crate::planned::{Draft, Planned};
 use crate::prepare::{PrepareError, Prepared, prepare, public_facts, read_text};
 use crate::run::{Observer, Outcome, Purse, RunError, run};
 use crate::settings::{Method, Settings};
+use crate::shared;
 use crate::vocabulary::{Words, release_words};
 use organza_accountant::Accountant;
 use organza_data::DataError;
-use organza_ledger::{Account, AccountError, BudgetError, Header, Ledger, LedgerError, TornLine};
+use organza_ledger::{
+    Account, AccountError, BudgetError, DataSetError, Header, Ledger, LedgerError, Reserved,
+    TornLine,
+};
 use organza_mechanism::random::{Origin, RandomError, StreamKey};
 use organza_mechanism::{PlanError, RandomSource};
 use organza_model::ModelError;
@@ -39,6 +43,8 @@ pub struct Session {
     planned: Planned,
     ledger: Option<Ledger>,
     torn: Option<TornLine>,
+    /// The place on the ledger of the data set, if the run is on one.
+    reserved: Option<Reserved>,
 }
 
 /// What a finished run has to show.
@@ -95,6 +101,9 @@ pub enum SessionError {
     /// The ledger.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
+    /// The ledger of the data set.
+    #[error(transparent)]
+    DataSet(#[from] DataSetError),
     /// The budget.
     #[error(transparent)]
     Budget(#[from] BudgetError),
@@ -150,6 +159,7 @@ impl Session {
     pub fn begin(settings: Settings, path: &Path) -> Result<Self, SessionError> {
         settings.check()?;
         RunFolder::check_free(path)?;
+        shared::check(&settings)?;
         let text = read_text(&settings)?;
         let words = Words::new(&settings, &text)?;
         let header = header(&settings, &words)?;
@@ -173,33 +183,35 @@ impl Session {
             };
             // Last: a folder with settings is one that can go on.
             folder.write(&folder.file(SETTINGS), json(&settings)?.as_bytes())?;
-            Ok((folder, ledger))
+            // A run that is killed in between takes its place when it goes on.
+            let reserved = shared::reserve_first(&settings, &source, &folder)?;
+            Ok((folder, ledger, reserved))
         };
-        let ((folder, ledger), prepared, planned) = match words {
+        let ((folder, ledger, reserved), prepared, planned) = match words {
             Words::Public(release) => {
                 let prepared = prepare(&settings, text, release.vocabulary, &source)?;
                 let draft = Draft::new(&settings, &prepared, &[])?;
                 if draft.releases_units() {
-                    let (folder, mut ledger) = create()?;
+                    let (folder, mut ledger, reserved) = create()?;
                     let planned = draft.plan(&settings, &prepared, &source, ledger.as_mut())?;
-                    ((folder, ledger), prepared, planned)
+                    ((folder, ledger, reserved), prepared, planned)
                 } else {
                     let planned = draft.plan(&settings, &prepared, &source, None)?;
                     (create()?, prepared, planned)
                 }
             }
             Words::Private(plan) => {
-                let (folder, mut ledger) = create()?;
+                let (folder, mut ledger, reserved) = create()?;
                 let event = plan.event();
                 let vocabulary = release_words(&settings, plan, &text, &source, ledger.as_mut())?;
                 let prepared = prepare(&settings, text, vocabulary, &source)?;
                 let draft = Draft::new(&settings, &prepared, &[event])?;
                 let planned = draft.plan(&settings, &prepared, &source, ledger.as_mut())?;
-                ((folder, ledger), prepared, planned)
+                ((folder, ledger, reserved), prepared, planned)
             }
         };
         write_canaries(&folder, &prepared)?;
-        Ok(Self { settings, folder, source, prepared, planned, ledger, torn: None })
+        Ok(Self { settings, folder, source, prepared, planned, ledger, torn: None, reserved })
     }
 
     /// Goes on with the run in a folder.
@@ -212,11 +224,29 @@ impl Session {
     /// # Errors
     /// If there is no run, it is finished, or data or settings have changed.
     pub fn resume(path: &Path) -> Result<Self, SessionError> {
+        Self::resume_on(path, None)
+    }
+
+    /// As [`Session::resume`], where the ledger of the data set has moved to `moved`.
+    ///
+    /// # Errors
+    /// As [`Session::resume`], and if the run began without the ledger of a data set.
+    pub fn resume_on(path: &Path, moved: Option<&Path>) -> Result<Self, SessionError> {
         let folder = RunFolder::open(path)?;
         let changed = |what: &str| SessionError::Changed(format!("{}: {what}", path.display()));
         let bytes = folder.read(&folder.file(SETTINGS))?.unwrap_or_default();
-        let settings: Settings = serde_json::from_slice(&bytes)
+        let mut settings: Settings = serde_json::from_slice(&bytes)
             .map_err(|error| changed(&format!("settings.json cannot be read ({error})")))?;
+        match (&mut settings.ledger, moved) {
+            (Some(ledger), Some(moved)) => moved.clone_into(&mut ledger.path),
+            (None, Some(_)) => {
+                return Err(changed(
+                    "the run began without --ledger, and may have released something that no data set ledger \
+                     knows: go on without --ledger",
+                ));
+            }
+            (_, None) => {}
+        }
         let Some(state) = folder.read(&folder.private(STATE))? else {
             if !folder.file(CERTIFICATE).exists() {
                 return Err(changed("its private part is gone: nothing can go on from here"));
@@ -236,6 +266,10 @@ impl Session {
         let mut begun_with = state.settings;
         // Data may move: whether it is the same is seen by its content.
         begun_with.data.path.clone_from(&settings.data.path);
+        // So may the ledger of the data set: the run has its place there, or takes it now.
+        if let (Some(begun), Some(ledger)) = (&mut begun_with.ledger, &settings.ledger) {
+            begun.path.clone_from(&ledger.path);
+        }
         if settings != begun_with {
             return Err(changed(
                 "settings.json is not what it was when the run began. Bring the old settings back, \
@@ -264,6 +298,7 @@ impl Session {
                 (Some(ledger), torn)
             }
         };
+        let reserved = shared::reserve(&settings, &source)?;
         let (vocabulary, before) = match words {
             Words::Public(release) => (release.vocabulary, Vec::new()),
             Words::Private(plan) => {
@@ -276,7 +311,7 @@ impl Session {
         let planned = draft.plan(&settings, &prepared, &source, ledger.as_mut())?;
         // It may have been killed before they were written; the same key gives the same ones.
         write_canaries(&folder, &prepared)?;
-        Ok(Self { settings, folder, source, prepared, planned, ledger, torn })
+        Ok(Self { settings, folder, source, prepared, planned, ledger, torn, reserved })
     }
 
     /// The settings of the run.
@@ -284,9 +319,11 @@ impl Session {
         &self.settings
     }
 
-    /// A line of the ledger that was torn when the run was killed, and was cut off.
-    pub fn torn(&self) -> Option<&TornLine> {
-        self.torn.as_ref()
+    /// Lines that were torn when a run was killed, and were cut off: of the ledger of the run, and of that of the
+    /// data set.
+    pub fn torn(&self) -> impl Iterator<Item = &TornLine> {
+        let shared = self.reserved.iter().flat_map(|reserved| &reserved.torn);
+        self.torn.iter().chain(shared)
     }
 
     /// Trains to the end, or until `observer` says stop, and writes the results.
@@ -335,7 +372,8 @@ impl Session {
             }
         };
         let steps = self.planned.run.as_ref().map_or(0, |plan| plan.steps);
-        let certificate = Certificate::new(&self.settings, self.ledger.as_ref(), spent, steps);
+        let mut certificate = Certificate::new(&self.settings, self.ledger.as_ref(), spent, steps);
+        certificate.dataset = self.reserved.map(|reserved| reserved.total);
         crate::export::write(&self.folder, &self.prepared, parameters, &certificate)?;
         self.folder.write(&self.folder.file(CERTIFICATE), json(&certificate)?.as_bytes())?;
         let curve = metrics::read(&self.folder)?;

@@ -2,7 +2,7 @@
 
 use crate::optimizer::OptimizerSettings;
 use organza_data::Objective;
-use organza_ledger::{Neighbouring, Unit};
+use organza_ledger::{LedgerSettings, Neighbouring, Unit};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -32,6 +32,9 @@ pub struct Settings {
     /// Phrases that are put into the training data, to be audited for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub canaries: Option<CanarySettings>,
+    /// The ledger of the data set, where several runs share one budget.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ledger: Option<LedgerSettings>,
     /// A seed makes the run reproducible and *not private*.
     pub seed: Option<u64>,
 }
@@ -389,6 +392,7 @@ impl Settings {
                 checkpoints: 20,
             },
             canaries: None,
+            ledger: None,
             seed: None,
         };
         settings.suited_to(Method::Counts)

@@ -6,6 +6,7 @@ mod arguments;
 mod command;
 mod curves;
 mod document;
+mod grids;
 mod group;
 mod input;
 mod memory;
@@ -14,6 +15,7 @@ mod output;
 mod position;
 mod progress;
 mod suite;
+mod total;
 mod training;
 mod usage;
 

@@ -1,9 +1,12 @@
 //! Many runs in one folder, each trained once: what was finished before is read again.
 
+use crate::grids::Grid;
 use crate::output::Output;
 use crate::progress::{Progress, Stop, target};
+use crate::total::counted;
 use anyhow::{Context, bail};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use organza_ledger::{DataSetLedger, Share, SharedTotal};
 use organza_train::metrics::Point;
 use organza_train::settings::Settings;
 use organza_train::{Ended, Finished, Losses, RunFolder, Session};
@@ -11,8 +14,11 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// The file that says that a run is finished, and what it came to.
-const OUTCOME: &str = "outcome.json";
+/// The file that says that a run is finished, and what it came to. *Not private.*
+pub(crate) const OUTCOME: &str = "outcome.json";
+/// What stands in that file before anything else.
+const NOT_PRIVATE: &str = "not private: curve, frequency_loss and seconds come from the data without noise and without \
+                           a charge; keep this file with the data, do not publish it with the model";
 
 /// A run to make: a folder of that name.
 #[derive(Clone, Debug)]
@@ -24,6 +30,8 @@ pub(crate) struct Planned {
 /// What a run came to. Losses and seconds are *not private*.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Outcome {
+    #[serde(default)]
+    note: String,
     pub(crate) settings: Settings,
     pub(crate) private: bool,
     pub(crate) epsilon: Option<f64>,
@@ -44,6 +52,7 @@ impl Outcome {
             (certificate.private, certificate.epsilon, certificate.delta);
         let not_private = ["seconds", "frequency_loss", "curve"].map(str::to_owned).to_vec();
         Self {
+            note: NOT_PRIVATE.to_owned(),
             settings,
             private,
             epsilon,
@@ -61,6 +70,13 @@ impl Outcome {
         let nothing = Losses { train: f64::NAN, validation: f64::NAN, test: f64::NAN };
         self.curve.last().map_or(nothing, |point| point.losses)
     }
+}
+
+/// What is taken of the budget of the data set, if runs are on its ledger.
+pub(crate) fn shared_total(settings: &Settings) -> anyhow::Result<Option<SharedTotal>> {
+    let Some(ledger) = &settings.ledger else { return Ok(None) };
+    let last = DataSetLedger::named(ledger)?.shares()?.pop();
+    Ok(last.map(|(_, total)| total))
 }
 
 /// A folder of runs.
@@ -88,7 +104,17 @@ impl Suite {
 
     /// Makes the runs that are not finished yet, as many at a time as there are threads, and gives
     /// what all came to, in their order.
+    ///
+    /// Where they are on the ledger of a data set, all that have not begun yet must fit together: otherwise none
+    /// begins.
     pub(crate) fn run(&self, runs: &[Planned], threads: usize) -> anyhow::Result<Vec<Outcome>> {
+        let is_new = |run: &&Planned| !self.path(&run.name).join("settings.json").exists();
+        let shares: Vec<Share> =
+            runs.iter().filter(is_new).filter_map(|run| run.settings.share()).collect();
+        if let Some(ledger) = runs.first().and_then(|run| run.settings.ledger.as_ref()) {
+            ledger.check(&shares).with_context(|| counted(shares.len(), "new run"))?;
+        }
+        Grid::write(&self.folder, runs)?;
         let whole = self.bars.add(ProgressBar::new(runs.len() as u64));
         let style = ProgressStyle::default_bar();
         whole.set_style(style.template("{bar:24} {pos}/{len} runs  {elapsed} so far")?);

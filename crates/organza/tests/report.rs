@@ -40,6 +40,20 @@ fn is_valid(certificate: &Value) -> bool {
 }
 
 #[test]
+fn a_run_that_shares_a_budget_has_a_certificate_of_the_schema() {
+    let place = tempdir().unwrap();
+    let create = "ledger create shared --dataset words --epsilon 8";
+    assert_eq!(organza_in(place.path(), create).code, Some(0));
+    let run = organza_in(place.path(), &format!("{SMALL} --method dpsgd --ledger shared"));
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let certificate = certificate(&place);
+    assert_eq!(certificate["dataset"]["epsilon_budget"], 8.0);
+    assert!(is_valid(&certificate), "{certificate}");
+    let report = organza_in(place.path(), "report run");
+    assert_eq!(report.code, Some(0), "{}", report.stderr);
+}
+
+#[test]
 fn help_of_report() {
     insta::assert_snapshot!(organza("report --help").show());
 }

@@ -3,7 +3,7 @@
 use super::plan::{Batch, CappedSelection, Part};
 use super::sparse_vector::SparseVector;
 use crate::group;
-use organza_ledger::AccountError;
+use organza_ledger::{AccountError, SelectedNoise};
 
 impl Batch {
     /// The same for a change of `records` units of the batch, each of which is there or not.
@@ -43,16 +43,18 @@ impl Part {
                 value_epsilon: run.value_epsilon.map(|epsilon| size * epsilon),
                 ..*run
             }),
-            Self::CappedSelection(capped) => {
-                let range = |l2: f64| (2.0 * capped.cap).min(std::f64::consts::SQRT_2 * l2);
-                let l2 = size * capped.l2;
-                Self::CappedSelection(CappedSelection {
-                    epsilon: capped.epsilon * range(l2) / range(capped.l2),
-                    l2,
-                    noise_multiplier: capped.noise_multiplier.map(|multiplier| multiplier / size),
-                    ..*capped
-                })
-            }
+            Self::CappedSelection(capped) => Self::CappedSelection(CappedSelection {
+                epsilon: range_of_group(capped.epsilon, capped.cap, capped.l2, size),
+                l2: size * capped.l2,
+                ..*capped
+            }),
+            Self::Selected(selected) => Self::Selected(SelectedNoise {
+                epsilon: range_of_group(selected.epsilon, selected.cap, selected.l2, size),
+                l2: size * selected.l2,
+                sensitivity: size * selected.sensitivity,
+                noise_multiplier: selected.noise_multiplier / size,
+                ..*selected
+            }),
             Self::Masked { share, noise_multiplier } => {
                 Self::Masked { share: *share, noise_multiplier: noise_multiplier / size }
             }
@@ -62,6 +64,12 @@ impl Part {
             Self::Sampled { .. } => return Err(unsupported("poisson")),
         })
     }
+}
+
+/// The bounded range of a draw among scores up to `cap` that move `size` times as far as `l2`.
+fn range_of_group(epsilon: f64, cap: f64, l2: f64, size: f64) -> f64 {
+    let range = |l2: f64| (2.0 * cap).min(std::f64::consts::SQRT_2 * l2);
+    epsilon * range(size * l2) / range(l2)
 }
 
 fn unsupported(kind: &'static str) -> AccountError {

@@ -2,6 +2,7 @@
 //!
 //! One test crate, because each would be linked against everything again.
 
+mod adaptive;
 mod deciding;
 mod joint_account;
 mod meaning;

@@ -97,6 +97,11 @@ impl RunFiles {
                 ),
             _ => page.fact(Fact::new("epsilon", "none").note("no guarantee")),
         };
+        if let Some(total) = &certificate.dataset {
+            let taken = format!("{} of {}", cost(total.epsilon), cost(total.epsilon_budget));
+            let note = format!("epsilon of all runs on `{}` up to this one", total.dataset);
+            page = page.fact(Fact::new("data set", taken).note(note));
+        }
         let steps = Fact::new("steps", count(certificate.steps)).note(match self.settings.method {
             Method::None => "without noise".to_owned(),
             Method::Counts => "counts were released once".to_owned(),

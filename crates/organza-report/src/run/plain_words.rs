@@ -86,6 +86,17 @@ pub(super) fn promise(certificate: &Certificate, settings: &Settings) -> Promise
         "That nothing is learned about people. What holds for many is learned, with or without any \
          one {unit}: that is what training is for."
     ));
+    if let Some(total) = &certificate.dataset {
+        promise.promised.push(format!(
+            "All runs on the data set `{}` up to this one promise epsilon {} at delta {} together, and no run may \
+             take it beyond {} at {}.",
+            total.dataset,
+            cost(total.epsilon),
+            cost(total.delta),
+            cost(total.epsilon_budget),
+            cost(total.delta_budget)
+        ));
+    }
     for fact in &certificate.public {
         promise.not_promised.push(format!(
             "Anything about {}, which was declared public: {}.",

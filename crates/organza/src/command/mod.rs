@@ -10,6 +10,7 @@ mod completions;
 mod data;
 mod erm;
 mod event;
+mod ledger;
 mod nearest;
 mod predict;
 mod report;
@@ -40,6 +41,7 @@ pub(crate) enum Command {
     Compare(Box<compare::Compare>),
     Tune(Box<tune::Tune>),
     Reproduce(reproduce::Reproduce),
+    Ledger(ledger::Ledger),
     Event(event::Event),
     Bench(bench::Bench),
     Completions(completions::Completions),
@@ -64,6 +66,7 @@ impl Command {
             Self::Compare(command) => command.run(output),
             Self::Tune(command) => command.run(output),
             Self::Reproduce(command) => command.run(output),
+            Self::Ledger(command) => command.run(output),
             Self::Event(command) => command.run(output),
             Self::Bench(command) => command.run(output),
             Self::Completions(command) => command.run(output),

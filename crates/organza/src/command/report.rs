@@ -15,7 +15,7 @@ Examples:
   organza report run
   xdg-open run/report.html
 
-To publish a page, delete run/metrics.jsonl and run/summary.json first, which are not private, \
+To publish a page, delete run/metrics.jsonl, run/summary.json and run/outcome.json first, which are not private, \
 with run/figures and run/tables: the page is then made without them.";
 
 /// Make the page of a finished run again

@@ -15,12 +15,17 @@ use std::path::PathBuf;
 pub(crate) struct Resume {
     /// The folder of the run
     folder: PathBuf,
+    /// Where the ledger of the data set is now, if it has moved since the run began
+    #[arg(long, value_name = "FILE")]
+    ledger: Option<PathBuf>,
     #[command(flatten)]
     running: Running,
 }
 
 impl Resume {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
-        self.running.train(&self.folder, output, || Session::resume(&self.folder))
+        self.running.train(&self.folder, output, || {
+            Session::resume_on(&self.folder, self.ledger.as_deref())
+        })
     }
 }

@@ -1,7 +1,9 @@
 //! What a comparison came to, as a table, a picture, a page and JSON.
 
-use crate::suite::Outcome;
+use crate::suite::{OUTCOME, Outcome};
+use crate::total::Total;
 use anyhow::Context;
+use organza_ledger::SharedTotal;
 use organza_report::chart::{Axis, Chart, Line, picture};
 use organza_report::digits::{cost, near};
 use organza_report::page::{Cell, Fact, Figure, Page, Section, Table};
@@ -36,11 +38,15 @@ pub(super) struct Comparison {
     /// no run has more than all of the signal.
     best_loss: f64,
     runs: Vec<Row>,
+    /// What all runs in the folder cost together.
+    total: Total,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dataset: Option<SharedTotal>,
     not_private: [&'static str; 5],
 }
 
 impl Comparison {
-    pub(super) fn new(outcomes: &[Outcome]) -> Self {
+    pub(super) fn new(outcomes: &[Outcome], total: Total, dataset: Option<SharedTotal>) -> Self {
         let exposed = outcomes.iter().find(|it| it.settings.method == Method::None);
         // Of the run without privacy, so that all are measured with one ruler.
         let frequency_loss = exposed.or(outcomes.first()).map_or(f64::NAN, |it| it.frequency_loss);
@@ -61,7 +67,7 @@ impl Comparison {
         });
         let not_private =
             ["frequency_loss", "best_loss", "test_loss", "share_of_signal", "seconds"];
-        Self { frequency_loss, best_loss, runs: runs.collect(), not_private }
+        Self { frequency_loss, best_loss, runs: runs.collect(), total, dataset, not_private }
     }
 
     /// Writes `comparison.json`, `comparison.svg` and `comparison.html`.
@@ -102,6 +108,10 @@ impl Comparison {
             let fact = Fact::new("best of all runs", near(self.best_loss)).note("test loss");
             page = page.fact(fact.not_private(FROM_DATA));
         }
+        if let Some(price) = self.total.price {
+            let fact = Fact::new("all private runs together", cost(price.epsilon));
+            page = page.fact(fact.note(format!("epsilon at delta {}", cost(price.delta))));
+        }
         page.section(
             Section::new("What was learned")
                 .figure(
@@ -115,6 +125,10 @@ impl Comparison {
                     "Choosing a method by these losses on private data is a release without a charge: \
                      compare on public data that resembles yours.",
                 )
+                .note(format!(
+                    "Not private: `{OUTCOME}` and `metrics.jsonl` in the folder of each run hold exact losses."
+                ))
+                .text(format!("In this folder: {}.", self.total.in_words()))
                 .links([("comparison.json", "all of it for programs")]),
         )
     }
@@ -175,6 +189,12 @@ impl fmt::Display for Comparison {
             )?;
         }
         writeln!(formatter, "\nword frequencies alone: {:.4}*", self.frequency_loss)?;
-        writeln!(formatter, "* not private: from the data without noise, for your eyes only")
+        writeln!(formatter, "* not private: from the data without noise, for your eyes only")?;
+        writeln!(formatter, "  not private either: {OUTCOME} and metrics.jsonl of each run\n")?;
+        writeln!(formatter, "{}", self.total.in_words())?;
+        match &self.dataset {
+            Some(total) => writeln!(formatter, "{total}"),
+            None => Ok(()),
+        }
     }
 }

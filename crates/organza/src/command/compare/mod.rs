@@ -4,7 +4,8 @@ mod comparison;
 
 use super::train::{Asked, Options, method_parser};
 use crate::output::Output;
-use crate::suite::{Planned, Suite};
+use crate::suite::{Planned, Suite, shared_total};
+use crate::total::Total;
 use anyhow::Context;
 use clap::Args;
 use comparison::Comparison;
@@ -22,7 +23,10 @@ word frequencies alone, 1 is the best of all runs, usually the one without priva
 All flags of `organza train` hold for all runs; what no flag says is as `organza train` has it for \
 each method. The same command goes on where it was stopped. The test \
 losses that it compares are NOT private, and choosing a method by them on private data is a release \
-without a charge: compare on public data that resembles yours.";
+without a charge: compare on public data that resembles yours.
+
+What all private runs in the folder cost together is printed; those of earlier commands are added. Not private \
+either: outcome.json and metrics.jsonl in the folder of each run, which hold exact losses and timings.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -66,7 +70,8 @@ impl Compare {
         let suite = Suite::new(&self.out, false, output)?;
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let outcomes = suite.run(&runs, self.threads.map_or(cores, NonZeroUsize::get))?;
-        let comparison = Comparison::new(&outcomes);
+        let dataset = runs.first().map(|run| shared_total(&run.settings)).transpose()?.flatten();
+        let comparison = Comparison::new(&outcomes, Total::of(&self.out)?, dataset);
         comparison.write(&self.out)?;
         output.result(&comparison)?;
         Ok(())

@@ -103,6 +103,9 @@ impl Erm {
         let reader = self.options.reader()?;
         let data = self.options.data()?;
         RunFolder::check_free(&self.out)?;
+        if let Some(ledger) = &settings.ledger {
+            ledger.check(&[settings.share()])?;
+        }
         let begun = Instant::now();
         let labels = settings.model.labels();
         let Fitted { folder, fitted, rows, test, reader } =
@@ -110,6 +113,9 @@ impl Erm {
                 Some(table) => self.fit_table(&settings, reader, table, output)?,
                 None => self.fit_rows(&settings, reader, data, output)?,
             };
+        if let Some(torn) = &fitted.torn {
+            output.note(torn);
+        }
         let seconds = begun.elapsed().as_secs_f64();
         let train = score(&fitted.model, &rows);
         let test = test.map(|rows| score(&fitted.model, &rows));

@@ -7,6 +7,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use organza_data::sparse::{Categories, Column, Columns};
 use organza_erm::{Constraint, GROUPS_IGNORED, Loss, Method, Settings};
+use organza_ledger::LedgerSettings;
 use organza_train::settings::SelectionRule;
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
@@ -94,6 +95,13 @@ struct Privacy {
     /// Declare that the number of units is public; otherwise it is released with a charge
     #[arg(long, value_name = "NUMBER")]
     units: Option<u64>,
+    /// The ledger of the data set, made by `organza ledger create`: its runs share one budget, and this one is
+    /// refused if there is not enough left
+    #[arg(long, value_name = "FILE")]
+    ledger: Option<PathBuf>,
+    /// The name that the data set of the ledger must have
+    #[arg(long, value_name = "NAME", requires = "ledger")]
+    dataset: Option<String>,
     /// Make the fit repeatable, for tests and research: with a seed it is NOT private
     #[arg(long)]
     seed: Option<u64>,
@@ -202,6 +210,10 @@ impl Options {
             epsilon: privacy.epsilon.unwrap_or(usual.epsilon),
             delta: privacy.delta.unwrap_or(usual.delta),
             seed: privacy.seed,
+            ledger: privacy.ledger.as_ref().map(|path| LedgerSettings {
+                path: path.clone(),
+                dataset: privacy.dataset.clone(),
+            }),
             units: privacy.units,
             bound: privacy.bound,
             label_bound: privacy.label_bound.unwrap_or(usual.label_bound),

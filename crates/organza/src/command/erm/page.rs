@@ -27,6 +27,8 @@ pub(super) fn html(fit: &Fit, summary: &Summary, name: &dyn Fn(u64) -> Option<St
         .collect();
     let doubts =
         summary.doubts().map_or(String::new(), |it| format!("<p class=mark>{}.\n", escaped(&it)));
+    let shared = certificate.dataset.as_ref();
+    let shared = shared.map_or(String::new(), |it| format!("<p>{}.\n", escaped(&it.to_string())));
     let item = |text: String| format!("<li>{}\n", escaped(&text));
     let public: String = certificate
         .public
@@ -42,7 +44,7 @@ pub(super) fn html(fit: &Fit, summary: &Summary, name: &dyn Fn(u64) -> Option<St
     };
     format!(
         "<!DOCTYPE html>\n<html lang=en>\n<meta charset=utf-8>\n<title>Organza: a fit</title>\n\
-         <style>{STYLE}</style>\n<h1>A {} model by {}</h1>\n<p>{}\n{doubts}<table>\n{rows}</table>\n\
+         <style>{STYLE}</style>\n<h1>A {} model by {}</h1>\n<p>{}\n{shared}{doubts}<table>\n{rows}</table>\n\
          <h2>The largest coefficients</h2>\n<table>\n{}</table>\n{}{}\
          <h2>What was released</h2>\n<pre>{}</pre>\n</html>\n",
         certificate.model,

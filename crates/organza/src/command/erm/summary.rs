@@ -4,6 +4,7 @@ use crate::describe::number;
 use crate::output::{DOUBT, GOOD};
 use organza_data::sparse::SparseRows;
 use organza_erm::{Fit, GroupSparsity, Loss, Method, Scores, Settings};
+use organza_ledger::SharedTotal;
 use serde::Serialize;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -29,6 +30,8 @@ pub(super) struct Summary {
     remarks: Vec<String>,
     seconds: f64,
     not_private: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dataset: Option<SharedTotal>,
     #[serde(skip)]
     promise: String,
     #[serde(skip)]
@@ -86,6 +89,7 @@ impl Summary {
             remarks: Vec::new(),
             seconds,
             not_private,
+            dataset: certificate.dataset.clone(),
             promise,
             good: certificate.private,
             folder: folder.to_owned(),
@@ -154,6 +158,9 @@ impl fmt::Display for Summary {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let style = if self.good { GOOD } else { DOUBT };
         writeln!(formatter, "{style}{}{style:#}", self.promise)?;
+        if let Some(total) = &self.dataset {
+            writeln!(formatter, "{total}")?;
+        }
         if let Some(doubts) = self.doubts() {
             writeln!(formatter, "{DOUBT}{doubts}{DOUBT:#}")?;
         }

@@ -9,7 +9,7 @@ use crate::{arguments::Arguments, output::Output};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory};
 use indicatif::ProgressBar;
-pub(crate) use options::{Asked, OptimizerName, Options, method_parser, rule_parser};
+pub(crate) use options::{Asked, OptimizerName, Options, method_parser, named, rule_parser};
 use organza_report::run::RunFiles;
 use organza_train::{Ended, RunFolder, Session, SessionError};
 use std::path::{Path, PathBuf};
@@ -38,6 +38,7 @@ Examples:
   organza train --data reviews.txt --vocabulary-file words.txt --epsilon 3 --out run
   organza train --data brown.tgz --preset paper --method sparse --select exponential --seed 1
   organza train --settings run/settings.json --epsilon 8 --out run-8
+  organza train --data reviews.txt --epsilon 3 --ledger reviews.ledger
 
 A run that was stopped, by Ctrl-C or worse, goes on with `organza resume`.";
 
@@ -120,9 +121,7 @@ impl Running {
         let outcome = pool.build()?.install(|| -> Result<_, SessionError> {
             let session = session()?;
             let settings = session.settings().clone();
-            if let Some(torn) = session.torn() {
-                output.note(torn);
-            }
+            session.torn().for_each(|torn| output.note(torn));
             // Kept until the report is there, so that a run killed just now can go on.
             let ended = session.train(true, &mut progress)?;
             Ok((settings, ended))

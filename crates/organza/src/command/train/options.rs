@@ -6,7 +6,7 @@ use anyhow::Context;
 use change::{set, set_some};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use organza_ledger::{Neighbouring, Unit};
+use organza_ledger::{LedgerSettings, Neighbouring, Unit};
 use organza_train::OptimizerSettings;
 use organza_train::settings::{CanarySettings, Method, SelectionRule, Settings, VocabularyOrigin};
 use serde::de::DeserializeOwned;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// A name that a settings file would have for the same value.
-fn named<T: DeserializeOwned + Clone + Send + Sync + 'static>(
+pub(crate) fn named<T: DeserializeOwned + Clone + Send + Sync + 'static>(
     names: &'static [&'static str],
 ) -> impl TypedValueParser<Value = T> {
     PossibleValuesParser::new(names)
@@ -118,6 +118,13 @@ struct Privacy {
         value_parser = named::<Neighbouring>(&["add-remove", "replace-one"])
     )]
     neighbouring: Option<Neighbouring>,
+    /// The ledger of the data set, made by `organza ledger create`: its runs share one budget, and this one is
+    /// refused if there is not enough left
+    #[arg(long, value_name = "FILE")]
+    ledger: Option<PathBuf>,
+    /// The name that the data set of the ledger must have
+    #[arg(long, value_name = "NAME", requires = "ledger")]
+    dataset: Option<String>,
     /// Make the run repeatable, for tests and research: with a seed it is NOT private
     #[arg(long)]
     seed: Option<u64>,

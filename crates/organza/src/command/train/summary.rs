@@ -2,6 +2,7 @@
 
 use crate::memory::peak_megabytes;
 use crate::output::{DOUBT, GOOD};
+use organza_ledger::SharedTotal;
 use organza_report::run::headline;
 use organza_train::settings::{Method, SelectionRule, Settings};
 use organza_train::{Finished, Losses};
@@ -32,6 +33,8 @@ pub(super) struct Summary {
     not_private: Vec<&'static str>,
     #[serde(skip)]
     folder: PathBuf,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dataset: Option<SharedTotal>,
     #[serde(skip)]
     promise: Promise,
 }
@@ -91,6 +94,7 @@ impl Summary {
             peak_rss_mb: peak_megabytes(),
             not_private,
             folder: folder.to_owned(),
+            dataset: certificate.dataset.clone(),
             promise: Promise { seeded: settings.seed.is_some(), of: headline(certificate) },
         }
     }
@@ -128,6 +132,9 @@ impl fmt::Display for Summary {
         let Promise { seeded, of } = &self.promise;
         let style = if *seeded || self.epsilon.is_none() { DOUBT } else { GOOD };
         writeln!(formatter, "{style}{of}{style:#}")?;
+        if let Some(total) = &self.dataset {
+            writeln!(formatter, "{total}")?;
+        }
         if *seeded {
             writeln!(formatter, "{DOUBT}not private: the noise came from a seed{DOUBT:#}")?;
         }

@@ -6,7 +6,8 @@ mod ranking;
 
 use super::train::{Asked, Options};
 use crate::output::Output;
-use crate::suite::{Outcome, Planned, Suite};
+use crate::suite::{Outcome, Planned, Suite, shared_total};
+use crate::total::Total;
 use crate::usage::UsageError;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
@@ -27,13 +28,16 @@ train` and hold for all. The same command goes on where it was stopped.
 
 Privacy. Whoever picks the best of N models has looked at N models:
 - the epsilon of one trial holds for one trial. All of them together cost the composition of them all, \
-and so does the best of them: that is what is printed as the price of tuning.
+and so does the best of them: that is what is printed as the price of tuning. It counts every run in the folder; \
+those of earlier commands are added, since this one was given by someone who has seen them.
 - a validation loss is computed from the validation data without noise. So --by validation-loss is \
 refused, unless --validation-public declares that those units are nobody's secret.
 - --by chi-squared ranks by how far the ranks of canaries are from uniform, less is better. Canaries are \
 synthetic and the models are private: it needs no validation data.
 - with --data-public all of the data is nobody's secret, and tuning is free. This is the way to choose \
-settings for private data: tune on public data that resembles it.";
+settings for private data: tune on public data that resembles it.
+
+Not private: outcome.json and metrics.jsonl in the folder of each run hold exact losses and timings.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -103,15 +107,15 @@ impl Tune {
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let outcomes = suite.run(&runs, self.threads.map_or(cores, NonZeroUsize::get))?;
         let mut trials = Vec::new();
-        let mut certificates = Vec::new();
         for (point, outcome) in points.iter().zip(&outcomes) {
             let folder = suite.path(&point.name());
             let score = self.score(&folder, outcome)?;
             trials.push(Trial::new(point, &folder, outcome, score));
-            certificates.push(price::certificate(&folder)?);
         }
-        let price = Price::of(&certificates, self.data_public);
-        let ranking = Ranking::new(self.rank_by, trials, price);
+        let total = Total::of(&self.out)?;
+        let price = Price::of(&total, self.data_public);
+        let dataset = shared_total(&settings)?;
+        let ranking = Ranking::new(self.rank_by, trials, price, total).on(dataset);
         ranking.write(&self.out)?;
         output.result(&ranking)?;
         Ok(())

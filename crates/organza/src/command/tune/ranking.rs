@@ -4,8 +4,10 @@ use super::Score;
 use super::grid::Point;
 use super::price::Price;
 use crate::output::{DOUBT, GOOD};
-use crate::suite::Outcome;
+use crate::suite::{OUTCOME, Outcome};
+use crate::total::{Total, counted};
 use anyhow::Context;
+use organza_ledger::SharedTotal;
 use organza_report::digits::{cost, near};
 use organza_report::page::{Cell, Fact, Page, Section, Table};
 use serde::Serialize;
@@ -49,6 +51,10 @@ impl Trial {
 pub(super) struct Ranking {
     by: Score,
     price: Price,
+    /// All runs in the folder.
+    total: Total,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dataset: Option<SharedTotal>,
     trials: Vec<Trial>,
     not_private: Vec<&'static str>,
 }
@@ -57,14 +63,19 @@ impl Ranking {
     /// # Privacy
     /// A score is computed from a model and from what is synthetic or declared public, so it is private
     /// if the models are.
-    pub(super) fn new(by: Score, mut trials: Vec<Trial>, price: Price) -> Self {
+    pub(super) fn new(by: Score, mut trials: Vec<Trial>, price: Price, total: Total) -> Self {
         // What is no number comes last.
         trials.sort_by(|one, other| one.score.total_cmp(&other.score));
         let mut not_private = vec!["test_loss", "seconds"];
         if price == Price::NoGuarantee {
             not_private.insert(0, "score");
         }
-        Self { by, price, trials, not_private }
+        Self { by, price, total, dataset: None, trials, not_private }
+    }
+
+    /// With what is taken of the budget of the data set.
+    pub(super) fn on(self, dataset: Option<SharedTotal>) -> Self {
+        Self { dataset, ..self }
     }
 
     /// Writes `tuning.json` and `tuning.html`.
@@ -78,17 +89,17 @@ impl Ranking {
 
     /// What the choice costs, in a sentence.
     fn cost_in_words(&self) -> String {
-        let number = self.trials.len();
         match self.price {
             Price::Free => "tuning is free: all of the data is declared public".to_owned(),
             Price::Composed { epsilon, delta } => format!(
-                "tuning costs epsilon {} at delta {}: all {number} trials, and so the best of them",
+                "tuning costs epsilon {} at delta {}: all {}{}, and so the best of them",
                 cost(epsilon),
-                cost(delta)
+                cost(delta),
+                counted(self.total.runs, "run"),
+                self.total.earlier_in_words()
             ),
             Price::NoGuarantee => {
-                "nothing is promised: a trial without privacy, or with a seed, is among them"
-                    .to_owned()
+                format!("nothing is promised of the best: {}", self.total.in_words())
             }
         }
     }
@@ -125,7 +136,12 @@ impl Ranking {
             page = page.warning("Nothing is promised: not all trials are private.");
         }
         page.section(
-            Section::new("Trials").table(table).links([("tuning.json", "all of it for programs")]),
+            Section::new("Trials")
+                .table(table)
+                .note(format!(
+                    "Not private: `{OUTCOME}` and `metrics.jsonl` in the folder of each trial hold exact losses."
+                ))
+                .links([("tuning.json", "all of it for programs")]),
         )
     }
 }
@@ -159,6 +175,10 @@ impl fmt::Display for Ranking {
             )?;
         }
         writeln!(formatter, "\n* not private: from the data without noise, for your eyes only")?;
+        writeln!(formatter, "  not private either: {OUTCOME} and metrics.jsonl of each trial")?;
+        if let Some(total) = &self.dataset {
+            writeln!(formatter, "{total}")?;
+        }
         if let Some(best) = self.trials.first() {
             let file = best.folder.join("settings.json");
             writeln!(formatter, "\nNext: organza train --settings {}", file.display())?;
