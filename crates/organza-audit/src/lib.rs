@@ -18,6 +18,7 @@
 //! from the data without noise, and are marked in [`AuditReport::not_private`].
 #![forbid(unsafe_code)]
 
+pub mod attack;
 mod audit;
 mod bound;
 mod chi_squared;
