@@ -1,13 +1,14 @@
 //! Which numbers tell, and the one decision that is made of them.
 
 use super::features::Features;
-use super::verdict::epsilon_at_least;
+use super::verdict::{FALSE_ALARM, epsilon_at_least};
 use std::collections::BTreeSet;
 
 /// So many numbers vote at the most.
 const MOST_VOTES: usize = 8;
-/// The error at which thresholds are compared on the runs that are learned from: it is no claim.
-const LEARNING_ERROR: f64 = 0.05;
+/// The errors at which thresholds are compared on the runs that are learned from, the second where the first
+/// says nothing: these are no claims.
+const LEARNING_ERRORS: [f64; 2] = [FALSE_ALARM, 0.05];
 
 /// A decision that was learned from runs: a score, a threshold, and what the score's side of it stands for.
 ///
@@ -114,18 +115,19 @@ fn best_threshold(without: &[f64], with: &[f64], delta: f64) -> (f64, bool) {
     let mut scores: Vec<f64> = without.iter().chain(with).copied().collect();
     scores.sort_unstable_by(f64::total_cmp);
     scores.dedup();
-    let mut best = (f64::NEG_INFINITY, 0.0, 0.0, true);
+    let mut best = ([f64::NEG_INFINITY; 2], 0.0, 0.0, true);
     for pair in scores.windows(2) {
         let (threshold, gap) = (0.5 * (pair[0] + pair[1]), pair[1] - pair[0]);
         let count = |scores: &[f64]| scores.iter().filter(|it| **it > threshold).count() as u64;
         let (low, high) = (count(without), count(with));
         let (one, other) = (without.len() as u64, with.len() as u64);
-        let above = epsilon_at_least((high, other), (low, one), delta, LEARNING_ERROR);
-        let below =
-            epsilon_at_least((one - low, one), (other - high, other), delta, LEARNING_ERROR);
-        for (bound, is_above) in [(above, true), (below, false)] {
-            if (bound, gap) > (best.0, best.1) {
-                best = (bound, gap, threshold, is_above);
+        let above =
+            LEARNING_ERRORS.map(|error| epsilon_at_least((high, other), (low, one), delta, error));
+        let below = LEARNING_ERRORS
+            .map(|error| epsilon_at_least((one - low, one), (other - high, other), delta, error));
+        for (bounds, is_above) in [(above, true), (below, false)] {
+            if (bounds, gap) > (best.0, best.1) {
+                best = (bounds, gap, threshold, is_above);
             }
         }
     }

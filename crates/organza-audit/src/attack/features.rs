@@ -135,10 +135,8 @@ impl Features {
         let ranks: Vec<f64> = held.iter().map(rank).collect();
         let mean = ranks.iter().sum::<f64>() / ranks.len() as f64;
         self.add(&format!("{name}: mean rank of held rows"), mean);
-        let (low, high) = (
-            ranks.iter().copied().fold(1.0, f64::min),
-            ranks.iter().copied().fold(0.0, f64::max),
-        );
+        let (low, high) =
+            (ranks.iter().copied().fold(1.0, f64::min), ranks.iter().copied().fold(0.0, f64::max));
         self.add(&format!("{name}: lowest rank of a held row"), low);
         self.add(&format!("{name}: highest rank of a held row"), high);
         let (mut sum, mut count) = (0.0, 0.0);

@@ -132,7 +132,8 @@ fn least_probability(times: u64, runs: u64, error: f64) -> f64 {
 /// The share of pairs of runs, one from each side, that scores put in the right order; half of those that they do not
 /// put in any.
 fn auc(rule: &Rule, without: &[&Features], with: &[&Features]) -> f64 {
-    let scores = |runs: &[&Features]| -> Vec<f64> { runs.iter().map(|it| rule.score(it)).collect() };
+    let scores =
+        |runs: &[&Features]| -> Vec<f64> { runs.iter().map(|it| rule.score(it)).collect() };
     let (without, with) = (scores(without), scores(with));
     let right = with.iter().flat_map(|high| without.iter().map(move |low| (high, low)));
     let sum: f64 = right

@@ -7,10 +7,11 @@ use organza_train::settings::Method;
 
 /// The victims, with the runs on each side that showed what they gave away.
 pub(crate) fn found() -> Vec<(String, Words, u64)> {
-    let mut found: Vec<(String, Words, u64)> = [deferred_once(), deferred_often(), nothing_to_train_on()]
-        .into_iter()
-        .map(|(name, victim, runs)| (format!("found once: {name}"), victim, runs))
-        .collect();
+    let mut found: Vec<(String, Words, u64)> =
+        [deferred_once(), deferred_often(), nothing_to_train_on()]
+            .into_iter()
+            .map(|(name, victim, runs)| (format!("found once: {name}"), victim, runs))
+            .collect();
     found.sort_by_key(|(.., runs)| *runs);
     found
 }

@@ -49,7 +49,8 @@ fn every_two_choices_meet() {
     assert_eq!(all.len(), 4 * 24 + 12);
     let chosen = pairwise(&all);
     assert!(chosen.len() >= 15 && chosen.len() <= 20, "{}", chosen.len());
-    let met = |chosen: &[Vec<usize>]| chosen.iter().flat_map(|it| pairs(it)).collect::<BTreeSet<_>>();
+    let met =
+        |chosen: &[Vec<usize>]| chosen.iter().flat_map(|it| pairs(it)).collect::<BTreeSet<_>>();
     assert_eq!(met(&chosen), met(&all));
     assert!(met(&chosen[1..]) != met(&all), "a twin that leaves one out is caught");
 }

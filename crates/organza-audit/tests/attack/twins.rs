@@ -77,7 +77,10 @@ fn owed(run: &mut Run, steps: u32, rate: f32, share: u64) {
         for row in run.touched(joins) {
             settle(run, &mut settled, row, step);
             let noise = run.noise(DEVIATION);
-            run.row(row).iter_mut().zip(noise).for_each(|(weight, it)| *weight -= rate * (it * GRID));
+            run.row(row)
+                .iter_mut()
+                .zip(noise)
+                .for_each(|(weight, it)| *weight -= rate * (it * GRID));
             settled[row] = step + 1;
         }
     }
@@ -150,10 +153,13 @@ fn a_batch_divided_by_its_true_size_is_caught() {
 #[test]
 fn a_table_settled_only_where_it_was_touched_is_caught() {
     let verdict = attacked("twin: settled only where it was touched", 60, |neighbour| {
-        let mut run = Run::new(neighbour, 0.05);
+        let mut run = Run::new(neighbour, 0.002);
         for row in run.touched(true) {
             let noise = run.noise(DEVIATION);
-            run.row(row).iter_mut().zip(noise).for_each(|(weight, it)| *weight -= 0.3 * (it * GRID));
+            run.row(row)
+                .iter_mut()
+                .zip(noise)
+                .for_each(|(weight, it)| *weight -= 0.3 * (it * GRID));
         }
         run
     });
@@ -169,7 +175,10 @@ fn a_noise_grid_that_depends_on_the_row_is_caught() {
         for row in 0..ROWS {
             let coarser = if touched.contains(&row) { 4.0 } else { 1.0 };
             let noise = run.noise(DEVIATION / coarser);
-            run.row(row).iter_mut().zip(noise).for_each(|(weight, it)| *weight = it * coarser * GRID);
+            run.row(row)
+                .iter_mut()
+                .zip(noise)
+                .for_each(|(weight, it)| *weight = it * coarser * GRID);
         }
         run
     });
