@@ -61,7 +61,7 @@ pub(crate) fn word(number: usize) -> String {
 /// Lines that all neighbours share, of the first words.
 pub(crate) fn shared_lines(lines: usize) -> String {
     let said = |line: usize| {
-        let word = |place: usize| word((line * 5 + place * 7 + place * place) % 30);
+        let word = |place: usize| word((line * 11 + place * 7 + place * place) % 30);
         (0..6).map(word).collect::<Vec<_>>().join(" ") + "\n"
     };
     (0..lines).map(said).collect()

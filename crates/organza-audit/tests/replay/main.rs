@@ -55,10 +55,10 @@ fn l2(one: &[f64], other: &[f64]) -> f64 {
     one.iter().zip(other).map(|(one, other)| (one - other).powi(2)).sum::<f64>().sqrt()
 }
 
-/// The largest of several comparisons; prints it.
+/// The one of several comparisons that is nearest to its bound or farthest above it; prints it.
 fn worst(all: impl IntoIterator<Item = Compared>) -> Compared {
-    let excess = |it: &Compared| it.found - it.stated;
-    let worst = all.into_iter().max_by(|one, other| excess(one).total_cmp(&excess(other)));
+    let share = |it: &Compared| if it.found > 0.0 { it.found / it.stated } else { 0.0 };
+    let worst = all.into_iter().max_by(|one, other| share(one).total_cmp(&share(other)));
     let worst = worst.expect("something was compared");
     eprintln!("{worst}");
     worst

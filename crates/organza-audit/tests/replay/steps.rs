@@ -208,8 +208,8 @@ fn what_is_selected_moves_by_no_more_than_the_clip() {
         draws: 10,
         domain: 30,
         rows_per_unit: 20,
-        epsilon,
-        delta: 1e-6,
+        epsilon: 20.0,
+        delta: 0.1,
     }];
     for by in [By::Coordinate, By::Row] {
         let draws = if by == By::Row { 10 } else { 60 };
