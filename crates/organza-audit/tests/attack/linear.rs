@@ -115,6 +115,12 @@ pub(crate) fn is_reached(levels: &[usize]) -> bool {
     METHODS[levels[0]] != "objective" || LOSSES[levels[1]] == Loss::Logistic
 }
 
+/// Whether a combination is quick enough for the checks: searches for the noise of these selections are not, and are
+/// made for one loss alone.
+pub(crate) fn is_quick(levels: &[usize]) -> bool {
+    !matches!(METHODS[levels[0]], "exponential" | "uniform") || levels[1] == 0
+}
+
 /// The victim of a combination, and its name.
 pub(crate) fn combination(levels: &[usize]) -> (String, Linear) {
     let [method, loss, width, intercept, units] = *levels else {
@@ -145,8 +151,8 @@ pub(crate) fn combination(levels: &[usize]) -> (String, Linear) {
         _ => u64::from(RECORDS) + 1,
     };
     settings.units = (units == 0).then_some(declared);
-    settings.draws = Some(8);
-    settings.steps = Some(5);
+    settings.draws = Some(2);
+    settings.steps = Some(3);
     // Every unit joins every batch.
     settings.batch = Some(declared as f64);
     settings.learning_rate = Some(RATE);
