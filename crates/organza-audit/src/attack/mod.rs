@@ -16,6 +16,40 @@
 //! [`Verdict::lower_bound`] holds with probability at least 1 - [`FALSE_ALARM`], whatever was learned and however many
 //! numbers there were to choose from. A bound above what is promised refutes the promise; a bound below it proves
 //! nothing but that *this* attack found nothing.
+//!
+//! A pipeline that rounds more coarsely where there is data is found out:
+//!
+//! ```
+//! use organza_audit::attack::{Attack, Knowledge, Neighbour, Observation, Promised, Table};
+//! # use organza_mechanism::{Purpose, RandomSource, sample::fill_normal_f32};
+//! # fn noise() -> Vec<f32> {
+//! #     let source = RandomSource::from_operating_system().expect("randomness");
+//! #     let mut noise = vec![0.0; 64];
+//! #     fill_normal_f32(&mut noise, &mut source.substream(Purpose::Noise, 0, 0));
+//! #     noise
+//! # }
+//!
+//! let attack = Attack {
+//!     name: "our training".to_owned(),
+//!     runs: 60,
+//!     knowledge: Knowledge::of_rows([3]),
+//!     promised: Promised { epsilon: 0.1, delta: 1e-6 },
+//! };
+//! let verdict = attack.run(
+//!     &|neighbour: Neighbour, _folder: &std::path::Path| {
+//!         let mut values = noise();
+//!         if neighbour == Neighbour::With {
+//!             values[3 * 8..4 * 8].iter_mut().for_each(|it| *it = (*it * 256.0).round() / 256.0);
+//!         }
+//!         // A run that writes files is seen by Observation::of.
+//!         Observation::default().with_table("weights", Table::of_singles(8, &values))
+//!     },
+//!     &std::env::temp_dir().join(format!("attack-{}", std::process::id())),
+//!     &|| (),
+//! )?;
+//! assert!(verdict.refutes() && verdict.auc > 0.99);
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
 mod decision;
 mod features;
@@ -88,7 +122,8 @@ impl Attack {
         let seen: Vec<(Neighbour, u64, Features)> = numbered
             .into_par_iter()
             .map(|(neighbour, number)| {
-                let folder = scratch.join(format!("{number}-{neighbour:?}"));
+                // Names of one length, of which nothing is seen.
+                let folder = scratch.join(format!("{:08}", 2 * number + neighbour as u64));
                 fs::create_dir_all(&folder)?;
                 let observation = victim.run(neighbour, &folder).without(&folder);
                 fs::remove_dir_all(&folder)?;
