@@ -5,6 +5,7 @@
 use organza_accountant::Accountant;
 use organza_accountant::calibrate::{Target, scale};
 use organza_audit::{Guessed, guess, lower_bound};
+use organza_ledger::testing::paid;
 use organza_ledger::{Account, Neighbouring};
 use organza_mechanism::{
     NoiseSettings, Plan, PlanSettings, Purpose, RandomSource, SelectionSettings, Shape,
@@ -72,9 +73,10 @@ fn attack(plan: &Plan, seed: u64) -> Guessed {
     let rows: Vec<u32> =
         (0..).zip(&inserted).filter(|(_, is_in)| **is_in).map(|(row, _)| row).collect();
     let sampler = plan.sampler("training", rows.len() as u64, &source);
+    let paid = paid(sampler.charge(0..STEPS));
     let mut scores = vec![0.0; CANARIES as usize];
     for step in 0..STEPS {
-        let sum = sampler.batch(step).sum(|unit, gradient| {
+        let sum = sampler.batch(step, &paid).unwrap().sum(|unit, gradient| {
             gradient.row(rows[unit as usize]).unwrap()[0] = GRADIENT * CLIP as f32;
         });
         sum.select().noise().visit(|first, values| {

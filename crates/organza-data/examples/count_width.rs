@@ -73,8 +73,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         })?;
         let release = counts.release(&RandomSource::from_seed(2));
         let header = Header::new(Neighbouring::AddRemove, Unit::Pair, 1e-6);
-        let path = folder.path().join(format!("{words}.jsonl"));
-        let mut ledger = Ledger::create(&path, header)?;
+        let mut ledger = Ledger::in_memory(header)?;
         let budget = Budget::new(1.0, 1e-6, Neighbouring::AddRemove)?;
         let paid = budget.charge(&mut ledger, &Free, release.charge())?;
         let start = Instant::now();

@@ -44,8 +44,6 @@ mod dictionary;
 mod error;
 mod frequency;
 mod negatives;
-#[cfg(test)]
-mod paid;
 mod samples;
 pub mod source;
 pub mod sparse;

@@ -46,7 +46,7 @@ pub(crate) fn release(
     let by_group = settings.method == Method::PoissonGroups;
     let plan = plan(settings, if by_group { EACH_OF_GROUP * columns } else { columns })?;
     let release = plan.release(CATEGORIES, source);
-    let paid = purse.charge(release.charge())?.ok_or(FitError::NoLedger)?;
+    let paid = purse.charge(release.charge())?;
     let mut counts = plan.counts::<Category<'_>>(release);
     match groups.filter(|_| by_group) {
         Some(groups) => {

@@ -5,11 +5,14 @@ use crate::groups::Groups;
 use crate::loss::Loss;
 use crate::schedule::Schedule;
 use crate::weights::{Constraint, Weights};
-use organza_mechanism::sample::below;
-use organza_mechanism::{Batch, PoissonSampler, Purpose, RandomSource, UnitGradient};
+use organza_ledger::{Charge, Charged};
+use organza_mechanism::{
+    GroupSampler, NotPaid, PlanError, PoissonSampler, RandomSource, UnitGradient,
+};
+use std::ops::Range;
 
 /// The purpose under which steps are charged and drawn.
-pub(crate) const TRAINING: &str = "training";
+const TRAINING: &str = "training";
 
 /// Which units a step looks at.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +28,7 @@ pub enum Visits<'a> {
 /// Private gradient descent on rows.
 ///
 /// # Privacy
-/// Steps release what the schedule's event says. Whoever makes a step has charged it before.
+/// Steps release what the charge of their [`Batches`] says, against the proof of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Descent<'a> {
     /// The rows.
@@ -42,34 +45,83 @@ pub struct Descent<'a> {
     pub region: Constraint,
 }
 
-impl Descent<'_> {
-    /// Makes all steps, which whoever calls has paid for, and returns the average of the weights over
-    /// the second half of them, with the intercept.
+/// What draws the batches of a descent, and states what they cost.
+#[derive(Clone, Debug)]
+pub struct Batches<'a>(Sampler<'a>);
+
+#[derive(Clone, Debug)]
+enum Sampler<'a> {
+    Records(PoissonSampler),
+    Groups(PoissonSampler, &'a Groups),
+    OneGroup(GroupSampler, &'a Groups),
+}
+
+impl Batches<'_> {
+    /// What `steps` cost, with the key of their noise.
+    pub fn charge(&self, steps: Range<u64>) -> Charge {
+        match &self.0 {
+            Sampler::Records(sampler) | Sampler::Groups(sampler, _) => sampler.charge(steps),
+            Sampler::OneGroup(sampler, _) => sampler.charge(steps),
+        }
+    }
+}
+
+impl<'a> Descent<'a> {
+    /// What draws the batches, all of whose randomness comes from `source`.
+    ///
+    /// # Errors
+    /// If the plan was not made for what a step visits.
+    pub fn batches(&self, source: &RandomSource) -> Result<Batches<'a>, PlanError> {
+        let plan = &self.schedule.plan;
+        let poisson = |units: usize| plan.sampler(TRAINING, units as u64, source);
+        Ok(Batches(match self.visits {
+            Visits::Records => Sampler::Records(poisson(self.design.len())),
+            Visits::Groups(groups) => Sampler::Groups(poisson(groups.len()), groups),
+            Visits::OneGroup(groups) => {
+                let count = groups.len() as u64;
+                Sampler::OneGroup(plan.group_sampler(TRAINING, count, source)?, groups)
+            }
+        }))
+    }
+
+    /// Makes all steps, which `paid` pays for, and returns the average of the weights over the second half of
+    /// them, with the intercept.
     ///
     /// A step costs what its records and the released coordinates cost, whatever the width of the
     /// model: shrinking and projecting change a common factor.
-    pub fn run(&self, source: &RandomSource) -> (Vec<f64>, f64) {
+    ///
+    /// # Errors
+    /// If the charge is not for these steps, or they were made before.
+    pub fn run(&self, batches: &Batches<'_>, paid: &Charged) -> Result<(Vec<f64>, f64), NotPaid> {
         let mut weights = Weights::new(self.design.features(), self.region);
         for step in 0..self.schedule.steps {
             if step == self.schedule.steps / 2 {
                 weights.start_average();
             }
-            self.step(step, source, &mut weights);
+            self.step(step, batches, paid, &mut weights)?;
         }
-        weights.finish()
+        Ok(weights.finish())
     }
 
     /// One step: batch, gradients, clip, selection, noise, descent, projection.
-    pub fn step(&self, step: u64, source: &RandomSource, weights: &mut Weights) {
-        let Schedule { plan, learning_rate, .. } = self.schedule;
-        let sampler = |units: usize| plan.sampler(TRAINING, units as u64, source);
-        let sum = match self.visits {
-            Visits::Records => {
-                let batch = sampler(self.design.len()).batch(step);
+    ///
+    /// # Errors
+    /// If the charge is not for this step, or it was made before.
+    pub fn step(
+        &self,
+        step: u64,
+        batches: &Batches<'_>,
+        paid: &Charged,
+        weights: &mut Weights,
+    ) -> Result<(), NotPaid> {
+        let learning_rate = self.schedule.learning_rate;
+        let sum = match &batches.0 {
+            Sampler::Records(sampler) => {
+                let batch = sampler.batch(step, paid)?;
                 batch.sum(|record, gradient| self.add(record as usize, 1.0, weights, gradient))
             }
-            Visits::Groups(groups) => {
-                let batch: Batch = sampler(groups.len()).batch(step);
+            Sampler::Groups(sampler, groups) => {
+                let batch = sampler.batch(step, paid)?;
                 batch.sum(|group, gradient| {
                     let records = groups.records(group as usize);
                     // A rule that sees this group alone.
@@ -77,11 +129,11 @@ impl Descent<'_> {
                     records.iter().for_each(|it| self.add(*it as usize, share, weights, gradient));
                 })
             }
-            Visits::OneGroup(groups) => {
-                let mut random = source.named("groups").substream(Purpose::Batch, step, 0);
-                let records = groups.records(below(groups.len() as u64, &mut random) as usize);
-                let everyone: PoissonSampler = sampler(records.len());
-                everyone.batch(step).sum(|place, gradient| {
+            Sampler::OneGroup(sampler, groups) => {
+                let size = |group: u64| groups.records(group as usize).len() as u64;
+                let (group, batch) = sampler.batch(step, paid, size)?;
+                let records = groups.records(group as usize);
+                batch.sum(|place, gradient| {
                     self.add(records[place as usize] as usize, 1.0, weights, gradient);
                 })
             }
@@ -95,6 +147,7 @@ impl Descent<'_> {
         });
         weights.project();
         weights.end_step();
+        Ok(())
     }
 
     /// Adds a share of the gradient of a record: its slope times its row.
@@ -120,6 +173,7 @@ mod tests {
     use crate::schedule::Known;
     use crate::settings::{Method, Settings};
     use organza_data::sparse::SparseRows;
+    use organza_ledger::testing::paid;
 
     const RUNS: u64 = 20_000;
 
@@ -166,8 +220,12 @@ mod tests {
             Descent { design: &design, loss: Loss::Linear, schedule, visits, l2: 0.0, region };
         let positive = (0..RUNS).filter(|run| {
             let source = RandomSource::from_seed(*run).named(purpose);
+            let batches = descent.batches(&source).unwrap();
+            let paid = paid(batches.charge(0..schedule.steps));
             let mut weights = Weights::new(1, region);
-            (0..schedule.steps).for_each(|step| descent.step(step, &source, &mut weights));
+            for step in 0..schedule.steps {
+                descent.step(step, &batches, &paid, &mut weights).unwrap();
+            }
             weights.value(0) > 0.0
         });
         positive.count() as f64 / RUNS as f64

@@ -2,7 +2,7 @@
 
 use crate::categories;
 use crate::certificate::Certificate;
-use crate::descend::{Descent, TRAINING, Visits};
+use crate::descend::{Descent, Visits};
 use crate::design::Design;
 use crate::groups::{GroupSparsity, Groups, visited};
 use crate::minimise::Objective;
@@ -13,7 +13,7 @@ use crate::schedule::{Known, ScheduleError};
 use crate::settings::{Method, SettingError, Settings};
 use organza_accountant::calibrate::{CalibrateError, Target};
 use organza_data::sparse::{Columns, MOST_FEATURES, SparseRows, UnreleasedRows};
-use organza_ledger::{Charge, Event};
+use organza_ledger::Event;
 use organza_mechanism::random::RandomError;
 use organza_mechanism::{NoisyCount, NotPaid, PlanError, RandomSource};
 use std::path::Path;
@@ -284,10 +284,10 @@ impl Running<'_> {
         if NoisyCount::is_public(neighbouring) {
             return Ok(count as f64);
         }
-        let noisy = NoisyCount::new(COUNT_SHARE * epsilon)?;
-        let charge = Charge::once(UNITS, noisy.event()).for_neighbours(neighbouring);
-        purse.charge(charge.with_key(self.source.fingerprint()))?;
-        Ok(noisy.release(count as u64, &self.source.named(UNITS)) as f64)
+        let noisy = NoisyCount::new(COUNT_SHARE * epsilon, neighbouring)?;
+        let release = noisy.release(UNITS, self.source);
+        let paid = purse.charge(release.charge())?;
+        Ok(noisy.noise(count as u64, &release, paid)? as f64)
     }
 
     fn perturbed(&self, units: f64, purse: &mut Purse) -> Result<Vec<f64>, FitError> {
@@ -305,12 +305,9 @@ impl Running<'_> {
             }
         };
         let perturbation = Perturbation::calibrate(norm, lambda, units, size, &target, &before)?;
-        let charge = Charge::once(OBJECTIVE, perturbation.event.clone())
-            .with_key(self.source.fingerprint())
-            .for_neighbours(self.settings.method.neighbouring());
-        purse.charge(charge)?;
-        let source = self.source.named(OBJECTIVE);
-        Ok(perturbation.release(self.design, units, &source))
+        let release = perturbation.release(OBJECTIVE, self.source);
+        let paid = purse.charge(release.charge())?;
+        Ok(perturbation.minimum(self.design, units, &release, paid)?)
     }
 
     fn descended(&self, units: f64, purse: &mut Purse) -> Result<(Vec<f64>, u64), FitError> {
@@ -323,10 +320,6 @@ impl Running<'_> {
             before: purse.events(),
         };
         let schedule = known.schedule()?;
-        let charge = Charge::block(TRAINING, 0..schedule.steps, schedule.event.clone())
-            .with_key(self.source.fingerprint())
-            .for_neighbours(method.neighbouring());
-        purse.charge(charge)?;
         let visits = match (method, self.groups) {
             (Method::PoissonGroups, Some(groups)) => Visits::Groups(groups),
             (_, Some(groups)) => Visits::OneGroup(groups),
@@ -340,7 +333,9 @@ impl Running<'_> {
             l2: self.settings.l2.unwrap_or(L2),
             region: self.settings.region(),
         };
-        let (mut weights, intercept) = descent.run(self.source);
+        let batches = descent.batches(self.source)?;
+        let paid = purse.charge(batches.charge(0..schedule.steps))?;
+        let (mut weights, intercept) = descent.run(&batches, &paid)?;
         if self.settings.intercept {
             weights.push(intercept);
         }

@@ -47,7 +47,7 @@ mod weights;
 
 pub use bounds::{InputBounds, LossBounds};
 pub use certificate::Certificate;
-pub use descend::{Descent, Visits};
+pub use descend::{Batches, Descent, Visits};
 pub use design::Design;
 pub use estimator::{Estimator, Linear, Logistic, Poisson};
 pub use fit::{Fit, FitError, TableFit, fit, fit_table};

@@ -5,10 +5,13 @@ use crate::loss::Loss;
 use crate::minimise::{Minimum, Objective};
 use organza_accountant::calibrate::{CalibrateError, Target, scale};
 use organza_accountant::theorem::corrected::gaussian_epsilon;
-use organza_ledger::Event;
+use organza_ledger::{Charged, Event, Neighbouring};
 use organza_mechanism::sample::fill_normal;
-use organza_mechanism::{Purpose, RandomSource};
+use organza_mechanism::{NotPaid, RandomSource, Release};
 
+/// Which part of the randomness is for the tilt, and which for the noise on the minimum.
+const TILT: u64 = 0;
+const OUTPUT: u64 = 1;
 /// Deviation of the noise on the minimum over what an inexact search can move it by.
 const OUTPUT_MULTIPLIER: f64 = 1_000.0;
 /// The share of delta for the tilt; the rest is for the noise on the minimum.
@@ -177,18 +180,28 @@ impl Perturbation {
         Ok(Self { lambda, deviation, tolerance, output_deviation, event })
     }
 
+    /// The release under a purpose, which names its charge and its noise; for add-remove neighbours, as the claim is.
+    pub(crate) fn release(&self, purpose: &str, source: &RandomSource) -> Release {
+        Release::new(purpose, self.event.clone(), Neighbouring::AddRemove, source)
+    }
+
     /// The released coordinates, the intercept last. Rows of `design` must have at most the norm that it was
     /// calibrated for, and labels 0 and 1: only [`crate::fit`] calls it, with rows of which both are made true.
     /// `divisor` only scales numbers.
-    pub(crate) fn release(
+    ///
+    /// # Errors
+    /// If the charge is not for this release, or it was made before.
+    pub(crate) fn minimum(
         &self,
         design: &Design<'_>,
         divisor: f64,
-        source: &RandomSource,
-    ) -> Vec<f64> {
+        release: &Release,
+        paid: Charged,
+    ) -> Result<Vec<f64>, NotPaid> {
+        let random = release.random(paid, &self.event)?;
         let size = design.coordinates() as usize;
         let mut tilt = vec![0.0; size];
-        fill_normal(&mut tilt, &mut source.substream(Purpose::Noise, 0, 0));
+        fill_normal(&mut tilt, &mut random.shard(TILT));
         tilt.iter_mut().for_each(|draw| *draw *= self.deviation / divisor);
         let objective = Objective {
             design,
@@ -203,11 +216,11 @@ impl Perturbation {
         let Minimum { mut coordinates, .. } =
             objective.minimise_surely(tolerance, objective.smoothness());
         let mut noise = vec![0.0; size];
-        fill_normal(&mut noise, &mut source.substream(Purpose::Noise, 1, 0));
+        fill_normal(&mut noise, &mut random.shard(OUTPUT));
         for (coordinate, draw) in coordinates.iter_mut().zip(&noise) {
             *coordinate += self.output_deviation * draw;
         }
-        coordinates
+        Ok(coordinates)
     }
 }
 
@@ -250,7 +263,7 @@ mod tests {
     use super::*;
     use organza_accountant::Accountant;
     use organza_data::sparse::SparseRows;
-    use organza_ledger::Neighbouring;
+    use organza_ledger::testing::paid;
 
     const LAMBDA: f64 = 2.0;
     const RUNS: u64 = 20_000;
@@ -266,8 +279,8 @@ mod tests {
         let design = Design::new(rows, 1, Some(1.0), false);
         let runs = RUNS;
         let above = (0..runs).filter(|run| {
-            let source = RandomSource::from_seed(*run).named(purpose);
-            perturbation.release(&design, 1.0, &source)[0] > 0.5
+            let release = perturbation.release(purpose, &RandomSource::from_seed(*run));
+            perturbation.minimum(&design, 1.0, &release, paid(release.charge())).unwrap()[0] > 0.5
         });
         above.count() as f64 / runs as f64
     }

@@ -4,8 +4,8 @@ use crate::groups::Groups;
 use crate::settings::{Method, Settings};
 use organza_accountant::Accountant;
 use organza_ledger::{
-    Account, AccountError, Budget, BudgetError, Charge, Charged, Event, Header, Ledger,
-    LedgerError, PublicFact,
+    AccountError, Budget, BudgetError, Charge, Charged, Event, Header, Ledger, LedgerError,
+    PublicFact,
 };
 use std::path::Path;
 use thiserror::Error;
@@ -22,16 +22,6 @@ pub enum PurseError {
     /// The account.
     #[error(transparent)]
     Account(#[from] AccountError),
-    /// There is not enough left, and no ledger to say more.
-    #[error("the budget of epsilon {budget} is too small: with `{purpose}` it would be {asked}")]
-    Exceeded {
-        /// What the refused charge is for.
-        purpose: String,
-        /// Epsilon with the refused charge.
-        asked: f64,
-        /// The budget.
-        budget: f64,
-    },
 }
 
 /// What charges are relative to, and what was declared.
@@ -59,11 +49,8 @@ pub(crate) fn header(
 /// A budget and what was charged to it. Without a file the charges live as long as this does, and go
 /// onto the certificate.
 pub(crate) struct Purse {
-    header: Header,
-    ledger: Option<Ledger>,
-    memory: Vec<Event>,
+    ledger: Ledger,
     budget: Budget,
-    epsilon: f64,
     account: Accountant,
     spent: f64,
 }
@@ -79,40 +66,25 @@ impl Purse {
         let epsilon = if settings.method == Method::Printed { f64::MAX } else { settings.epsilon };
         Ok(Self {
             budget: Budget::new(epsilon, settings.delta, neighbouring)?,
-            ledger: ledger.map(|path| Ledger::create(path, header.clone())).transpose()?,
-            header,
-            memory: Vec::new(),
-            epsilon,
+            ledger: match ledger {
+                Some(path) => Ledger::create(path, header)?,
+                None => Ledger::in_memory(header)?,
+            },
             account: Accountant::new(neighbouring),
             spent: 0.0,
         })
     }
 
-    /// Makes a charge, or refuses: nothing of it may be released before this has returned. With a
-    /// ledger there is a proof of it.
-    pub(crate) fn charge(&mut self, charge: Charge) -> Result<Option<Charged>, PurseError> {
-        if let Some(ledger) = &mut self.ledger {
-            let paid = self.budget.charge(ledger, &self.account, charge)?;
-            self.spent = Account::epsilon(&self.account, &ledger.events(), self.header.delta)?;
-            return Ok(Some(paid));
-        }
-        let mut events = self.memory.clone();
-        events.push(match charge.steps {
-            1 => charge.event,
-            steps => charge.event.repeat(steps),
-        });
-        let asked = Account::epsilon(&self.account, &events, self.header.delta)?;
-        if asked > self.epsilon {
-            let (purpose, budget) = (charge.purpose, self.epsilon);
-            return Err(PurseError::Exceeded { purpose, asked, budget });
-        }
-        (self.memory, self.spent) = (events, asked);
-        Ok(None)
+    /// Makes a charge, or refuses: nothing is released but against the proof of it.
+    pub(crate) fn charge(&mut self, charge: Charge) -> Result<Charged, PurseError> {
+        let paid = self.budget.charge(&mut self.ledger, &self.account, charge)?;
+        self.spent = paid.spent().unwrap_or(self.spent);
+        Ok(paid)
     }
 
     /// All that was charged.
     pub(crate) fn events(&self) -> Vec<Event> {
-        self.ledger.as_ref().map_or_else(|| self.memory.clone(), Ledger::events)
+        self.ledger.events()
     }
 
     /// What all of it costs.
@@ -122,6 +94,6 @@ impl Purse {
 
     /// What was declared public.
     pub(crate) fn public(&self) -> &[PublicFact] {
-        &self.header.public
+        &self.ledger.header().public
     }
 }

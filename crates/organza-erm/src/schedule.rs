@@ -38,8 +38,6 @@ pub enum ScheduleError {
 pub struct Schedule {
     /// What makes each step.
     pub plan: Plan,
-    /// What each step releases: that of the plan, or of the plan on one of the groups.
-    pub event: Event,
     /// The number of steps (T).
     pub steps: u64,
     /// The step size (eta).
@@ -77,24 +75,21 @@ impl Known<'_> {
             // A first look, so that settings that make no sense are named as such.
             self.at_scale(1.0)?;
             let (together, _) = scale(&target, |together| {
-                let step = self.event(&self.at_scale(together).ok()?);
+                let step = self.event(&self.at_scale(together).ok()?).ok()?;
                 let all = self.before.iter().cloned().chain([step.repeat(steps)]);
                 Some(Event::Compose(all.collect()))
             })?;
             self.at_scale(together)?
         };
         let learning_rate = self.settings.learning_rate.unwrap_or(self.learning_rate(&plan, steps));
-        Ok(Schedule { event: self.event(&plan), plan, steps, learning_rate })
+        Ok(Schedule { plan, steps, learning_rate })
     }
 
-    /// What a step releases.
-    fn event(&self, plan: &Plan) -> Event {
-        match (self.settings.method, plan.step_event()) {
-            // All records of the group join: the batch is no sample.
-            (Method::Corrected | Method::Printed, Event::Poisson { rate: 1.0, event }) => {
-                Event::Cluster { groups: self.groups, event: event.clone() }
-            }
-            (_, event) => event.clone(),
+    /// What a step releases: what its sampler will charge.
+    fn event(&self, plan: &Plan) -> Result<Event, PlanError> {
+        match self.settings.method {
+            Method::Corrected | Method::Printed => plan.group_event(self.groups),
+            _ => Ok(plan.step_event().clone()),
         }
     }
 

@@ -21,11 +21,12 @@ pub struct Budget {
     neighbouring: Neighbouring,
 }
 
-/// The proof that a charge is on the ledger and on the disk.
+/// The proof that a charge is on the ledger, and on the disk where the ledger is a file.
 ///
 /// # Privacy
-/// Only [`Budget::charge`] makes one, and it cannot be copied. Whoever releases something should take
-/// it as an argument, and check that it covers the step, the event and the key.
+/// Only [`Budget::charge`] makes one, and it cannot be copied. Whoever releases something takes it as an
+/// argument, and checks that it covers the step, the event, the purpose, the relation and the key. It is worth
+/// as much as the [`Account`] that priced it.
 ///
 /// ```compile_fail,E0451
 /// # let charge = organza_ledger::Charge::once("x", organza_ledger::Event::Pure { epsilon: 1.0 });

@@ -11,7 +11,7 @@ use thiserror::Error;
 /// one-way function of the key may stand here, such as the first block of a substream that serves
 /// nothing else. It has 128 bits, so that two keys never share one in practice: if they did, a
 /// release with fresh noise would pass for a copy of an older one and not be charged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct KeyFingerprint([u8; 16]);
 

@@ -2,7 +2,7 @@
 
 use crate::line::Line;
 use crate::spending::Spending;
-use crate::storage::{Storage, sync_folder};
+use crate::storage::{Memory, Storage, sync_folder};
 use crate::{Charge, Event, Header, LedgerError, Replay, TornLine};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufReader, ErrorKind, Seek, SeekFrom};
@@ -56,6 +56,46 @@ impl Ledger {
             checksum,
         };
         Ok(Self::continuing(replay, path, Box::new(file)))
+    }
+
+    /// Starts a ledger that no file holds: for tests, benchmarks, and programs that keep their charges
+    /// themselves ([`Ledger::charges`]).
+    ///
+    /// # Privacy
+    /// Budgets hold as on a file, but for as long as the process lives: what was charged is forgotten with it,
+    /// so whoever releases something to anybody has to remember it elsewhere.
+    ///
+    /// ```
+    /// use organza_ledger::*;
+    /// # struct Summing;
+    /// # impl Account for Summing {
+    /// #     fn neighbouring(&self) -> Neighbouring {
+    /// #         Neighbouring::AddRemove
+    /// #     }
+    /// #     fn epsilon(&self, events: &[Event], _delta: f64) -> Result<f64, AccountError> {
+    /// #         Ok(events.len() as f64)
+    /// #     }
+    /// # }
+    /// # let account = Summing;
+    /// let header = Header::new(Neighbouring::AddRemove, Unit::Line, 1e-6);
+    /// let mut ledger = Ledger::in_memory(header)?;
+    /// let budget = Budget::new(1.5, 1e-6, Neighbouring::AddRemove)?;
+    ///
+    /// let count = Charge::once("count", Event::Pure { epsilon: 1.0 });
+    /// let charged = budget.charge(&mut ledger, &account, count)?;
+    /// assert_eq!(ledger.charges(), [charged.charge().clone()]);
+    /// # let more = Charge::once("more", Event::Pure { epsilon: 2.0 });
+    /// # assert!(budget.charge(&mut ledger, &account, more).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the header makes no sense.
+    pub fn in_memory(header: Header) -> Result<Self, LedgerError> {
+        let line = Line::Header(header.clone());
+        let (_, checksum) = line.encode(0).map_err(LedgerError::Unwritable)?;
+        let replay = Replay { header, charges: Vec::new(), torn: None, good_bytes: 0, checksum };
+        Ok(Self::continuing(replay, Path::new("(in memory)"), Box::new(Memory)))
     }
 
     /// Opens the ledger at `path`. A torn last line is cut off the file and handed to the caller,

@@ -2,7 +2,8 @@
 //!
 //! Every mechanism describes what it released as an [`Event`]; an accountant (anything that
 //! implements [`Account`]) turns events into (epsilon, delta). A [`Charge`] is an event for a block
-//! of steps. A [`Budget`] puts it on the [`Ledger`], a file, before anything of it is released:
+//! of steps. A [`Budget`] puts it on the [`Ledger`], a file (or [in memory](Ledger::in_memory)), before anything
+//! of it is released:
 //!
 //! ```text
 //! Charge ─▶ Budget ── asks ──▶ Account
@@ -60,6 +61,8 @@ mod relation;
 mod replay;
 mod spending;
 mod storage;
+#[cfg(feature = "testing")]
+pub mod testing;
 #[cfg(test)]
 mod tests;
 

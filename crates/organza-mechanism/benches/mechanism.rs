@@ -4,13 +4,15 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use organza_ledger::{MaxNoise, Neighbouring};
+use organza_ledger::testing::paid;
+use organza_ledger::{Charged, MaxNoise, Neighbouring};
 use organza_mechanism::random::Purpose;
 use organza_mechanism::sample::{exponential, fill_normal, fill_normal_f32, gumbel, laplace};
 use organza_mechanism::{
     BatchSum, By, NoiseSettings, Plan, PlanSettings, PoissonSampler, RandomSource,
     SelectionSettings, Shape, UnitGradient,
 };
+use std::cell::Cell;
 use std::hint::black_box;
 
 const DIMENSIONS: u64 = 100;
@@ -43,17 +45,29 @@ fn gradient(unit: u64, rows: u64, gradient: &mut UnitGradient) {
     }
 }
 
-fn sampler(plan: &Plan, source: &RandomSource) -> PoissonSampler {
-    plan.sampler("training", UNITS, source)
+/// Steps of a plan, one after another, all of them paid for.
+struct Steps {
+    rows: u64,
+    sampler: PoissonSampler,
+    paid: Charged,
+    next: Cell<u64>,
 }
 
-fn sum(plan: &Plan, sampler: &PoissonSampler) -> BatchSum {
-    let rows = plan.settings().shape.rows();
-    sampler.batch(0).sum(|unit, target| gradient(unit, rows, target))
+impl Steps {
+    fn new(plan: &Plan) -> Self {
+        let sampler = plan.sampler("training", UNITS, &RandomSource::from_seed(1));
+        let paid = paid(sampler.charge(0..1 << 40));
+        Self { rows: plan.settings().shape.rows(), sampler, paid, next: Cell::new(0) }
+    }
+
+    fn sum(&self) -> BatchSum {
+        let step = self.next.replace(self.next.get() + 1);
+        let batch = self.sampler.batch(step, &self.paid).unwrap();
+        batch.sum(|unit, target| gradient(unit, self.rows, target))
+    }
 }
 
 fn selection(criterion: &mut Criterion) {
-    let source = RandomSource::from_seed(1);
     let by = By::Coordinate;
     let exponential =
         |epsilon| SelectionSettings::Exponential { by, draws: 100, epsilon, cap: 0.1 };
@@ -82,14 +96,9 @@ fn selection(criterion: &mut Criterion) {
     ] {
         let mut group = criterion.benchmark_group(format!("select 100: {name}"));
         for coordinates in [100_000, 10_000_000, 1_000_000_000] {
-            let plan = plan(coordinates, settings.clone());
-            let sampler = sampler(&plan, &source);
+            let steps = Steps::new(&plan(coordinates, settings.clone()));
             group.bench_function(BenchmarkId::from_parameter(coordinates), |bencher| {
-                bencher.iter_batched(
-                    || sum(&plan, &sampler),
-                    |sum| sum.select(),
-                    BatchSize::LargeInput,
-                );
+                bencher.iter_batched(|| steps.sum(), |sum| sum.select(), BatchSize::LargeInput);
             });
         }
         group.finish();
@@ -97,7 +106,6 @@ fn selection(criterion: &mut Criterion) {
 }
 
 fn step(criterion: &mut Criterion) {
-    let source = RandomSource::from_seed(1);
     let mut group = criterion.benchmark_group("from gradients to noise, exponential, 100 draws");
     for coordinates in [100_000, 10_000_000, 1_000_000_000] {
         let settings = SelectionSettings::Exponential {
@@ -106,11 +114,10 @@ fn step(criterion: &mut Criterion) {
             epsilon: 0.284,
             cap: 0.1,
         };
-        let plan = plan(coordinates, settings);
-        let sampler = sampler(&plan, &source);
+        let steps = Steps::new(&plan(coordinates, settings));
         group.bench_function(BenchmarkId::from_parameter(coordinates), |bencher| {
             bencher.iter(|| {
-                let noised = sum(&plan, &sampler).select().noise();
+                let noised = steps.sum().select().noise();
                 let mut total = 0.0;
                 noised.visit(|_, values| total += values[0]);
                 total
@@ -118,11 +125,10 @@ fn step(criterion: &mut Criterion) {
         });
     }
     group.finish();
-    let plan = plan(100_000, SelectionSettings::Everything);
-    let sampler = sampler(&plan, &source);
+    let steps = Steps::new(&plan(100_000, SelectionSettings::Everything));
     criterion.bench_function("from gradients to noise, dense, 100,000 coordinates", |bencher| {
         bencher.iter(|| {
-            let noised = sum(&plan, &sampler).select().noise();
+            let noised = steps.sum().select().noise();
             let mut total = 0.0;
             noised.visit(|_, values| total += values[0]);
             total
@@ -132,7 +138,7 @@ fn step(criterion: &mut Criterion) {
 
 fn samplers(criterion: &mut Criterion) {
     let source = RandomSource::from_seed(1);
-    let mut random = source.substream(Purpose::Noise, 0, 0);
+    let mut random = source.substream(Purpose::Data, 0, 0);
     let mut group = criterion.benchmark_group("samplers");
     let mut floats = vec![0.0_f32; 16_384];
     group.throughput(Throughput::Elements(floats.len() as u64));
@@ -152,7 +158,7 @@ fn samplers(criterion: &mut Criterion) {
     group.bench_function("a substream", |bencher| {
         bencher.iter(|| {
             step += 1;
-            source.substream(Purpose::Noise, step, 0).word()
+            source.substream(Purpose::Data, step, 0).word()
         });
     });
     group.finish();

@@ -1,15 +1,16 @@
 //! Poisson batches, and the only way from units to a sum.
 
 use crate::clip::clip;
+use crate::due::{Due, NotPaid};
 use crate::gradient::UnitGradient;
 use crate::memory::{Lease, Memory, Pool};
 use crate::noised::Noised;
-use crate::owed::{OwedNoise, TouchedRows};
+use crate::owed::{Deferral, DeferredGrid, OwedNoise, TouchedRows};
 use crate::plan::Plan;
-use crate::random::{Purpose, RandomSource};
+use crate::random::{PrivateRandom, Purpose, RandomSource, Secret};
 use crate::sample::poisson_subset;
 use crate::select::Selection;
-use organza_ledger::Charge;
+use organza_ledger::{Charge, Charged, Event};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,8 +26,8 @@ const MOST_PARTS: usize = 4_096;
 /// not what the account covers.
 ///
 /// All randomness of its steps comes from the one source it was made with, under the name of its
-/// purpose, so samplers of different purposes never share noise. Two samplers of one purpose and
-/// source do: whoever runs a step again must run it on the same data, with the same settings.
+/// purpose, so samplers of different purposes never share noise. A step is handed out against the proof of a charge
+/// that covers it, and once: neither this sampler nor another of the same purpose and source draws it again.
 #[derive(Clone)]
 pub struct PoissonSampler {
     run: Arc<Run>,
@@ -36,66 +37,65 @@ pub struct PoissonSampler {
 /// What all steps of a sampler share.
 pub(crate) struct Run {
     pub(crate) plan: Plan,
-    purpose: String,
+    /// What every step needs before it is drawn.
+    due: Due,
     pub(crate) source: RandomSource,
-    charge_key: organza_ledger::KeyFingerprint,
     pub(crate) pool: Pool,
+}
+
+impl Run {
+    /// Steps of `plan` that are charged as `event`.
+    pub(crate) fn new(plan: Plan, event: Event, purpose: &str, source: &RandomSource) -> Arc<Self> {
+        let due = Due::new(purpose, event, plan.settings().neighbouring, source);
+        Arc::new(Self { plan, source: due.source.clone(), due, pool: Pool::default() })
+    }
+
+    pub(crate) fn charge(&self, steps: Range<u64>) -> Charge {
+        self.due.charge(steps)
+    }
+
+    pub(crate) fn purpose(&self) -> &str {
+        self.due.purpose()
+    }
 }
 
 impl PoissonSampler {
     pub(crate) fn new(plan: Plan, purpose: &str, units: u64, source: &RandomSource) -> Self {
-        let charge_key = source.fingerprint();
-        let run = Run {
-            plan,
-            purpose: purpose.to_owned(),
-            source: source.named(purpose),
-            charge_key,
-            pool: Pool::default(),
-        };
-        Self { run: Arc::new(run), units }
+        let event = plan.step_event().clone();
+        Self { run: Run::new(plan, event, purpose, source), units }
     }
 
     /// The charge for `steps`: the plan's event, relation and purpose, and the key of the noise.
     pub fn charge(&self, steps: Range<u64>) -> Charge {
-        let Run { plan, purpose, charge_key, .. } = &*self.run;
-        Charge::block(purpose, steps, plan.step_event().clone())
-            .with_key(*charge_key)
-            .for_neighbours(plan.settings().neighbouring)
+        self.run.charge(steps)
     }
 
-    /// Whether `charge` pays for `step` of this sampler: by its event, purpose, relation and key.
-    pub fn is_paid(&self, charge: &Charge, step: u64) -> bool {
-        let Run { plan, purpose, charge_key, .. } = &*self.run;
-        charge.range().contains(&step)
-            && charge.event == *plan.step_event()
-            && charge.purpose == *purpose
-            && charge.key == Some(*charge_key)
-            && charge.neighbouring == Some(plan.settings().neighbouring)
+    /// Leave to defer the noise of untouched rows on this grid; `None` unless the plan puts Gaussian noise
+    /// on everything, without a second clip, and has a grid at least as fine.
+    pub fn defer(&self, grid: &DeferredGrid) -> Option<Deferral> {
+        Deferral::of(&self.run, grid)
     }
 
-    /// The right to leave the noise of untouched rows for later; `None` unless the plan puts Gaussian noise
-    /// on everything, without a second clip.
-    pub fn owed_noise(&self) -> Option<OwedNoise> {
-        OwedNoise::of(&self.run)
-    }
-
-    /// The batch of `step`.
-    pub fn batch(&self, step: u64) -> Batch {
-        let mut random = self.run.source.substream(Purpose::Batch, step, 0);
-        let mut memory = Lease::new(&self.run, 0);
-        memory.units.extend(poisson_subset(self.units, self.run.plan.rate(), &mut random));
-        Batch { step, memory }
+    /// The batch of `step`, which `paid` pays for. Steps are drawn in ascending order, each once.
+    ///
+    /// # Errors
+    /// If the charge is for another event, purpose, key, relation or other steps; if this step or one after it was
+    /// drawn before, by any sampler of this purpose and source.
+    pub fn batch(&self, step: u64, paid: &Charged) -> Result<Batch, NotPaid> {
+        let (batch, mut random) = Batch::empty(&self.run, step, paid)?;
+        Ok(batch.joined_by(poisson_subset(self.units, self.run.plan.rate(), &mut random)))
     }
 }
 
 /// Without the number of units, which may be private.
 impl std::fmt::Debug for PoissonSampler {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "PoissonSampler({})", self.run.purpose)
+        write!(formatter, "PoissonSampler({})", self.run.purpose())
     }
 }
 
-/// A Poisson sample of the units. Only a [`PoissonSampler`] makes it.
+/// The units of a step, which is paid for. Only a [`PoissonSampler`] or a [`GroupSampler`](crate::GroupSampler)
+/// makes it.
 ///
 /// Its memory is that of a step before it, and goes to a step after it when it, or what came of it, is
 /// dropped: steps that follow each other allocate nothing.
@@ -105,6 +105,23 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// The batch of a step that is paid for, which nobody has joined yet, and the randomness that says who does.
+    pub(crate) fn empty(
+        run: &Arc<Run>,
+        step: u64,
+        paid: &Charged,
+    ) -> Result<(Self, PrivateRandom), NotPaid> {
+        run.due.hand_out(step, paid)?;
+        let random = run.source.substream(Purpose::Batch, step, 0);
+        Ok((Self { step, memory: Lease::new(run, 0) }, random))
+    }
+
+    /// The batch with these units, each once.
+    pub(crate) fn joined_by(mut self, units: impl Iterator<Item = u64>) -> Self {
+        self.memory.units.extend(units);
+        self
+    }
+
     /// The units that joined. *Not private*: which units joined must not leave the run.
     pub fn units(&self) -> &[u64] {
         &self.memory.units
@@ -224,7 +241,7 @@ impl BatchSum {
         let selection = match selector.by() {
             None => Selection::All,
             Some(by) => {
-                let mut random = source.substream(Purpose::Selection, self.step, 0);
+                let mut random = source.secret(Secret::Selection, self.step).shard(0);
                 let mut indices = std::mem::take(indices);
                 selector.select(sum, &mut random, workspace, &mut indices);
                 Selection::Some { by, indices }
@@ -259,9 +276,10 @@ impl Selected {
     }
 
     /// The noise on touched rows alone, where that on all others is left for later; `None` if `owed` is the
-    /// right of another sampler.
+    /// right of another sampler, or for fewer steps.
     pub fn noise_touched(self, owed: &OwedNoise) -> Option<TouchedRows> {
-        owed.is_of(&self.memory.run).then(|| TouchedRows::release(self.memory, self.step))
+        let covered = owed.covers(&self.memory.run, self.step);
+        covered.then(|| TouchedRows::release(self.memory, owed, self.step))
     }
 }
 
@@ -275,6 +293,7 @@ impl std::fmt::Debug for Selected {
 mod tests {
     use crate::{NoiseSettings, Plan, PlanSettings, RandomSource, SelectionSettings, Shape};
     use organza_ledger::Neighbouring;
+    use organza_ledger::testing::paid;
 
     #[test]
     fn nothing_private_is_printed() {
@@ -290,7 +309,7 @@ mod tests {
         .expect("a good plan");
         let sampler = plan.sampler("training", 98_765, &RandomSource::from_seed(3));
         assert_eq!(format!("{sampler:?}"), "PoissonSampler(training)");
-        let batch = sampler.batch(7);
+        let batch = sampler.batch(7, &paid(sampler.charge(7..8))).expect("paid");
         assert_eq!(format!("{batch:?}"), "Batch(step 7)");
         let sum = batch.sum(|_, gradient| {
             gradient.row(0).expect("inside")[0] = 0.5;
@@ -316,8 +335,9 @@ mod tests {
         let source = RandomSource::from_seed(3);
         let release = |purpose: &str| {
             let mut values = Vec::new();
-            let noised = plan.sampler(purpose, 1, &source).batch(0).sum(|_, _| ()).select().noise();
-            noised.visit(|_, run| values.extend_from_slice(run));
+            let sampler = plan.sampler(purpose, 1, &RandomSource::from_seed(3));
+            let batch = sampler.batch(0, &paid(sampler.charge(0..1))).expect("paid");
+            batch.sum(|_, _| ()).select().noise().visit(|_, run| values.extend_from_slice(run));
             values
         };
         assert_eq!(release("training"), release("training"));

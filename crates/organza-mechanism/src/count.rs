@@ -1,9 +1,11 @@
 //! A private count: how many units there are.
 
+use crate::due::NotPaid;
 use crate::plan::{PlanError, positive};
-use crate::random::{Purpose, RandomSource};
+use crate::random::RandomSource;
+use crate::release::Release;
 use crate::sample::IntegerNoise;
-use organza_ledger::{Event, Neighbouring};
+use organza_ledger::{Charged, Event, Neighbouring};
 
 /// The largest epsilon that is spent: noise is then a single step with probability 10^-14.
 const MOST: f64 = 32.0;
@@ -18,19 +20,21 @@ const MOST: f64 = 32.0;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NoisyCount {
     epsilon: f64,
+    neighbouring: Neighbouring,
     noise: IntegerNoise,
 }
 
 impl NoisyCount {
-    /// A count that costs `epsilon`, or 32 if that is less.
+    /// A count that costs `epsilon`, or 32 if that is less. For either relation neighbours' counts must differ by
+    /// one at the most.
     ///
     /// # Errors
     /// If epsilon is not positive, or below 10^-12.
-    pub fn new(epsilon: f64) -> Result<Self, PlanError> {
+    pub fn new(epsilon: f64, neighbouring: Neighbouring) -> Result<Self, PlanError> {
         let epsilon = positive("count epsilon", epsilon)?.min(MOST);
         // The float above the quotient is no less than the true quotient.
         let noise = IntegerNoise::discrete_laplace((1.0 / epsilon).next_up())?;
-        Ok(Self { epsilon, noise })
+        Ok(Self { epsilon, neighbouring, noise })
     }
 
     /// What releasing it costs.
@@ -38,11 +42,19 @@ impl NoisyCount {
         Event::Deciding { epsilon: self.epsilon }
     }
 
+    /// The release under a purpose, which names its charge and its noise.
+    pub fn release(&self, purpose: &str, source: &RandomSource) -> Release {
+        Release::new(purpose, self.event(), self.neighbouring, source)
+    }
+
     /// The noisy count: at least 1, whatever the data.
-    pub fn release(&self, count: u64, source: &RandomSource) -> u64 {
-        let noise = self.noise.draw(&mut source.substream(Purpose::Release, 0, 0));
+    ///
+    /// # Errors
+    /// If the charge is not for this release of this count, or it was released before.
+    pub fn noise(&self, count: u64, release: &Release, paid: Charged) -> Result<u64, NotPaid> {
+        let noise = self.noise.draw(&mut release.random(paid, &self.event())?.shard(0));
         let noisy = i128::from(count) + i128::from(noise);
-        noisy.clamp(1, i128::from(u64::MAX >> 1)) as u64
+        Ok(noisy.clamp(1, i128::from(u64::MAX >> 1)) as u64)
     }
 
     /// Whether all neighbours have the same count: replacing a unit leaves the number of all units as it
@@ -55,38 +67,43 @@ impl NoisyCount {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use organza_ledger::testing::paid;
+
+    fn noisy(epsilon: f64) -> NoisyCount {
+        NoisyCount::new(epsilon, Neighbouring::AddRemove).expect("a good epsilon")
+    }
+
+    fn drawn(count: &NoisyCount, truth: u64, seed: u64) -> u64 {
+        let release = count.release("units", &RandomSource::from_seed(seed));
+        count.noise(truth, &release, paid(release.charge())).expect("paid")
+    }
 
     #[test]
     fn the_noise_has_the_scale_of_the_event() {
-        let count = NoisyCount::new(0.1).expect("a good epsilon");
+        let count = noisy(0.1);
         let draws = 20_000;
         let mean = (0..draws)
-            .map(|seed| count.release(100_000, &RandomSource::from_seed(seed)).abs_diff(100_000))
+            .map(|seed| drawn(&count, 100_000, seed).abs_diff(100_000))
             .sum::<u64>() as f64
             / draws as f64;
         // E|Z| is 2a / (1 - a^2) = 9.983 with a = e^(-0.1), its deviation 10; five of the mean.
         assert!((mean - 9.983).abs() < 5.0 * 10.0 / (draws as f64).sqrt(), "{mean}");
-        assert_eq!(
-            NoisyCount::new(1e-9).map(|it| it.release(0, &RandomSource::from_seed(1)) >= 1),
-            Ok(true)
-        );
-        assert!(NoisyCount::new(0.0).is_err());
+        assert!(drawn(&noisy(1e-9), 0, 1) >= 1);
+        assert!(NoisyCount::new(0.0, Neighbouring::AddRemove).is_err());
     }
 
     /// Neighbouring counts, at a cost that shows: no outcome is more than e^epsilon times as likely.
     /// The chance that a sound release fails is below 1e-6 (five and a half deviations, 6 outcomes).
     #[test]
     fn neighbouring_counts_are_as_close_as_the_event_says() {
-        let count = NoisyCount::new(0.5).expect("a good epsilon");
+        let count = noisy(0.5);
         assert_eq!(count.event(), Event::Deciding { epsilon: 0.5 });
         let draws = 40_000;
         let shares = |truth: u64| {
             let mut hits = [0_u32; 6];
             for seed in 0..draws {
-                let source = RandomSource::from_seed(seed + (truth << 32));
-                if let Some(hit) =
-                    hits.get_mut(count.release(truth, &source).wrapping_sub(98) as usize)
-                {
+                let outcome = drawn(&count, truth, seed + (truth << 32));
+                if let Some(hit) = hits.get_mut(outcome.wrapping_sub(98) as usize) {
                     *hit += 1;
                 }
             }
@@ -111,7 +128,7 @@ mod tests {
     #[test]
     fn every_epsilon_of_a_budget_is_taken() {
         for epsilon in [1e-11, 0.03, 1.0, 40.0, 1e6] {
-            let count = NoisyCount::new(epsilon).expect("a good epsilon");
+            let count = noisy(epsilon);
             assert_eq!(count.event(), Event::Deciding { epsilon: epsilon.min(32.0) });
         }
     }

@@ -12,22 +12,70 @@
 //! go nowhere but into a table with debts.
 //!
 //! A [`Plan`] is made from checked settings and makes all the others; its sampler also makes the
-//! charge ([`PoissonSampler::charge`]), so what is drawn and what is charged agree. Whoever runs steps
-//! makes that charge first. Only [`Noised`] has values to read, but for counts that say themselves
-//! that they are not private.
+//! charge ([`PoissonSampler::charge`]), so what is drawn and what is charged agree. A batch is drawn against
+//! the proof of that charge ([`Charged`](organza_ledger::Charged)), which a budget hands out once the charge is
+//! on the ledger. Only [`Noised`] has values to read, but for counts that say themselves that they are not
+//! private.
 //!
 //! What is released once, before any step, takes the same way: a [`HistogramPlan`] makes counts over
-//! known cells, an [`ItemsPlan`] those of items whose names may be secret. Each makes a [`Release`],
-//! which states its charge, and takes the proof of that charge before it gives anything.
+//! known cells, an [`ItemsPlan`] those of items whose names may be secret, a [`NoisyCount`] the number of units. Each
+//! makes a [`Release`], which states its charge, and takes the proof of that charge before it gives anything.
+//!
+//! Nothing is drawn twice: a step of a purpose, or a release of a number, is handed out once in the life of a
+//! [`RandomSource`]. The same noise on two values would bare their difference, whatever was charged.
+//!
+//! ```
+//! use organza_ledger::{Account, Budget, Header, Ledger, Neighbouring, Unit};
+//! use organza_mechanism::*;
+//!
+//! # fn step(account: &dyn Account) -> Result<(), Box<dyn std::error::Error>> {
+//! let plan = Plan::new(PlanSettings {
+//!     shape: Shape::table(1_000, 8)?,
+//!     neighbouring: Neighbouring::AddRemove,
+//!     rate: 0.01,
+//!     expected_batch: 50.0,
+//!     clip: 1.0,
+//!     selection: SelectionSettings::Everything,
+//!     noise: NoiseSettings::Gaussian { multiplier: 1.0, second_clip: None },
+//! })?;
+//! let source = RandomSource::from_operating_system()?;
+//! let sampler = plan.sampler("training", 5_000, &source);
+//!
+//! let header = Header::new(Neighbouring::AddRemove, Unit::Line, 1e-6);
+//! let mut ledger = Ledger::in_memory(header)?;
+//! let budget = Budget::new(3.0, 1e-6, Neighbouring::AddRemove)?;
+//! let paid = budget.charge(&mut ledger, account, sampler.charge(0..100))?;
+//!
+//! let sum = sampler.batch(0, &paid)?.sum(|unit, gradient| {
+//!     let row = gradient.row(unit as u32 % 1_000).expect("a row of the table");
+//!     row[0] = 0.5;
+//! });
+//! sum.select().noise().visit(|first, values| { /* an optimizer's step */ });
+//! assert!(matches!(sampler.batch(0, &paid), Err(NotPaid::DrawnBefore { .. })));
+//! # Ok(())
+//! # }
+//! # struct Free;
+//! # impl Account for Free {
+//! #     fn neighbouring(&self) -> Neighbouring {
+//! #         Neighbouring::AddRemove
+//! #     }
+//! #     fn epsilon(&self, _: &[organza_ledger::Event], _: f64) -> Result<f64, organza_ledger::AccountError> {
+//! #         Ok(0.0)
+//! #     }
+//! # }
+//! # step(&Free).expect("a good step");
+//! ```
 #![forbid(unsafe_code)]
 
 mod batch;
 mod clip;
 mod count;
 mod dense;
+mod due;
 mod exact;
 mod gradient;
 mod grid;
+mod group;
 mod histogram;
 mod memory;
 mod noise;
@@ -49,16 +97,18 @@ mod whole;
 
 pub use batch::{Batch, BatchPart, BatchSum, PartSum, PoissonSampler, Selected};
 pub use count::NoisyCount;
+pub use due::NotPaid;
 pub use gradient::{PlainSum, UnitGradient};
 pub use grid::Grid;
+pub use group::GroupSampler;
 pub use histogram::{
     Bound, CountNoise, Histogram, HistogramPlan, HistogramSettings, NoisyHistogram, UnitCounts,
 };
 pub use noised::Noised;
-pub use owed::{Debt, Indebted, OwedNoise, Settling, Touched, TouchedRows};
+pub use owed::{Debt, Deferral, DeferredGrid, Indebted, OwedNoise, Settling, Touched, TouchedRows};
 pub use plan::{NoiseSettings, NumericSparse, Plan, PlanError, PlanSettings, SelectionSettings};
 pub use random::{Purpose, RandomSource};
-pub use release::{NotPaid, Release};
+pub use release::Release;
 pub use scores::By;
 pub use select::Selection;
 pub use shape::{Shape, ShapeError};

@@ -2,12 +2,11 @@
 
 use crate::grid::{Grid, STEPS_OF_CLIP};
 use crate::plan::{NoiseSettings, PlanError, positive};
-use crate::random::PrivateRandom;
-use crate::sample::{fill_normal, laplace};
+use crate::random::{PrivateRandom, StepRandom, Words};
+use crate::sample::{CHUNK, RoundedNormals, laplace, size_of_block};
 use crate::select::Selector;
 use crate::whole::large_integer;
 use organza_ledger::{Event, Neighbouring};
-use pulp::{Arch, Simd, WithSimd};
 
 /// The finest that the grid gets below the sum's grid: 2^-20 of its step.
 const FINEST: i32 = 20;
@@ -18,11 +17,12 @@ const PROJECTED: f64 = (1_u64 << 50) as f64;
 /// More deviations than a normal can have here, and a Laplace variable with probability e^-64.
 const TAIL: f64 = 64.0;
 
-/// Doubles hold all integers up to twice this.
-const EXACT: f64 = (1_u64 << 52) as f64;
+/// A released step is at least the deviation over 2^19: noise on coarser steps is rounded exactly at full speed,
+/// because normals in double precision tell nearly always to which step they belong.
+const FINEST_RELEASE: i32 = 18;
 
-/// A released step is at least the deviation over 2^32.
-const FINEST_RELEASE: i32 = 31;
+/// Marks the shards that hold further bits of single normals.
+const FURTHER: u64 = 1 << 63;
 
 /// How much noise, on which grid, after which second clip.
 ///
@@ -39,10 +39,9 @@ const FINEST_RELEASE: i32 = 31;
 /// add at most sqrt(k) + 2 fine steps: a factor of at most 1 + (sqrt(k) + 2) 2^-fine on whatever the
 /// selection saw of the change. `inflation` is that factor, and the noise is scaled by it.
 ///
-/// Where the grid is finer than the deviation over 2^32, which the finer grid mostly is, a double
-/// that is scaled to it no longer reaches each integer as often as it should: above some size of noise
-/// only the even ones, which would tell the parity of what they hide. So the integers with noise are
-/// rounded to whole multiples of a power of two, a post-processing: each then gathers 2^17 doubles or more.
+/// The released values are whole multiples of a power of two M of that grid, round((x + N) / M) for the integer x and
+/// a normal N: a post-processing of x + N, in *exactly* this law ([`RoundedNormals`]), so the Gaussian event holds for the
+/// numbers that leave. M is such that a deviation has 2^18 to 2^19 of them. (Laplace noise is a rounded double.)
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Noise {
     grid: Grid,
@@ -58,9 +57,9 @@ pub(crate) struct Noise {
     change: f64,
 }
 
-/// The power of two that values are rounded to with noise of this deviation.
-fn multiple_of(deviation: f64) -> i64 {
-    1 << (deviation.max(1.0).log2().floor() as i32 - FINEST_RELEASE).clamp(0, 61)
+/// The number of bits that values lose with noise of this deviation.
+fn bits_below(deviation: f64) -> u32 {
+    (libm::ilogb(deviation.max(1.0)) - FINEST_RELEASE).clamp(0, 61) as u32
 }
 
 impl Noise {
@@ -123,7 +122,14 @@ impl Noise {
     }
 
     fn fitting(self, setting: &'static str, value: f64) -> Result<Self, PlanError> {
-        if TAIL * self.deviation < ROOM { Ok(self) } else { Err(too_large(setting, value)) }
+        if TAIL * self.deviation >= ROOM {
+            return Err(too_large(setting, value));
+        }
+        if !self.deviation.is_normal() {
+            let reason = "the noise is next to none";
+            return Err(PlanError::new(setting, value, reason, "give a larger one"));
+        }
+        Ok(self)
     }
 
     /// The event of the noise after `selector`.
@@ -154,9 +160,11 @@ impl Noise {
         self.deviation * self.released_step()
     }
 
-    /// The power of two that values with noise are rounded to.
-    pub(crate) fn multiple(&self) -> i64 {
-        multiple_of(self.deviation)
+    /// The law of released values, and a step of theirs in the averaged gradient.
+    pub(crate) fn released(&self) -> (RoundedNormals, f64) {
+        let bits = bits_below(self.deviation);
+        let normals = RoundedNormals::on_sums(self.deviation, bits);
+        (normals.expect("the noise was checked"), libm::ldexp(self.released_step(), bits as i32))
     }
 
     /// Whether it is Gaussian noise without a second clip.
@@ -183,13 +191,9 @@ impl Noise {
         }
     }
 
-    /// Whether integers with this noise are exact as doubles, for sums up to `largest`.
-    pub(crate) fn is_exact_in_doubles(&self, largest: f64) -> bool {
-        // Normals have less than 10 deviations; the sum of both stays below 2^52.
-        let noise = matches!(self.settings, NoiseSettings::Gaussian { .. })
-            && 10.0 * self.deviation < EXACT
-            && self.multiple() == 1;
-        noise && libm::ldexp(largest, self.fine) < EXACT
+    /// The largest size after the second clip of values up to `largest`.
+    pub(crate) fn largest_projected(&self, largest: f64) -> f64 {
+        if self.second_clip.is_infinite() { largest } else { PROJECTED }
     }
 }
 
@@ -221,20 +225,37 @@ pub(crate) fn squares(values: impl Iterator<Item = i64>) -> u128 {
 }
 
 impl Noise {
-    /// Adds rounded noise, integer to integer, and rounds the result to its multiple.
-    pub(crate) fn add(&self, values: &mut [i64], random: &mut PrivateRandom) {
-        let arch = Arch::new();
-        let multiple = self.multiple();
-        let mut draws = [0.0; 256];
-        for values in values.chunks_mut(draws.len()) {
-            let draws = &mut draws[..values.len()];
-            match self.settings {
-                NoiseSettings::Gaussian { .. } => fill_normal(draws, random),
-                NoiseSettings::Laplace { .. } => draws.fill_with(|| laplace(random)),
+    /// Adds noise, integer to integer, rounded to whole steps of what is released. `largest` bounds the values.
+    pub(crate) fn add(&self, values: &mut [i64], largest: f64, random: &StepRandom) {
+        let mut stream = random.shard(0);
+        let (normals, _) = self.released();
+        let bits = bits_below(self.deviation);
+        if let NoiseSettings::Laplace { .. } = self.settings {
+            let (half, mask) = ((1_i64 << bits) >> 1, -1_i64 << bits);
+            for value in values {
+                let noise =
+                    large_integer((laplace(&mut stream) * self.deviation).round_ties_even());
+                *value = value.wrapping_add(noise).wrapping_add(half) & mask;
             }
-            arch.dispatch(AddRounded { values, draws, deviation: self.deviation, multiple });
+            return;
+        }
+        let (mut words, mut sums, mut noised) = (Words::default(), [0; CHUNK], [0; CHUNK]);
+        for (number, values) in values.chunks_mut(CHUNK).enumerate() {
+            let size = size_of_block(values.len());
+            let words = stream.fill(&mut words, size);
+            sums[..values.len()].copy_from_slice(values);
+            let noised = &mut noised[..size];
+            normals.fill(words, Some(&sums[..size]), largest, 1.0, noised, |pair| {
+                further(random, (number * CHUNK + pair) as u64)
+            });
+            values.iter_mut().zip(noised).for_each(|(value, steps)| *value = *steps << bits);
         }
     }
+}
+
+/// Further bits of the pair of normals at `place`, below 2^63: no other use of a step has them.
+pub(crate) fn further(random: &StepRandom, place: u64) -> PrivateRandom {
+    random.shard(FURTHER | place)
 }
 
 fn too_large(setting: &'static str, value: f64) -> PlanError {
@@ -246,31 +267,10 @@ fn too_large(setting: &'static str, value: f64) -> PlanError {
     )
 }
 
-struct AddRounded<'a> {
-    values: &'a mut [i64],
-    draws: &'a [f64],
-    deviation: f64,
-    /// A power of two.
-    multiple: i64,
-}
-
-impl WithSimd for AddRounded<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let (half, mask) = (self.multiple / 2, -self.multiple);
-        for (value, draw) in self.values.iter_mut().zip(self.draws) {
-            let noise = large_integer((draw * self.deviation).round_ties_even());
-            *value = value.wrapping_add(noise).wrapping_add(half) & mask;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Purpose, RandomSource};
+    use crate::random::{RandomSource, Secret};
 
     /// Values with noise, for zeros and for ones, far out where doubles are coarse.
     fn far_out(multiplier: f64, second_clip: Option<f64>) -> (Noise, [Vec<i64>; 2]) {
@@ -279,8 +279,8 @@ mod tests {
         let noise = Noise::new(grid, Neighbouring::AddRemove, settings, 1).expect("good settings");
         let values = [0, 1].map(|value| {
             let mut values = vec![value; 100_000];
-            let mut random = RandomSource::from_seed(5).substream(Purpose::Noise, 0, value as u64);
-            noise.add(&mut values, &mut random);
+            let random = RandomSource::from_seed(5).secret(Secret::Noise, value as u64);
+            noise.add(&mut values, 1.0, &random);
             values.retain(|value| value.unsigned_abs() as f64 > 2.0 * noise.deviation);
             values
         });
@@ -294,8 +294,8 @@ mod tests {
             [(0.5, None), (1.0, None), (4.0, Some(10.0)), (64.0, Some(1.0)), (1e7, None)]
         {
             let (noise, values) = far_out(multiplier, second_clip);
-            let multiple = noise.multiple();
-            assert!(noise.deviation / multiple as f64 <= 4_294_967_296.0);
+            let multiple = 1_i64 << bits_below(noise.deviation);
+            assert!(noise.deviation / multiple as f64 <= 524_288.0);
             for values in values {
                 let odd = values.iter().filter(|value| *value / multiple % 2 != 0).count() as f64;
                 let count = values.len() as f64;

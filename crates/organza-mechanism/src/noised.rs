@@ -4,7 +4,7 @@ use crate::batch::Run;
 use crate::dense::{DenseNoise, DenseRows};
 use crate::memory::{Lease, Memory};
 use crate::noise::{Projection, squares};
-use crate::random::{Purpose, StepRandom};
+use crate::random::{Secret, StepRandom};
 use crate::select::Selection;
 
 /// How many coordinates of a dense release share one substream.
@@ -28,11 +28,11 @@ pub struct Noised {
 #[derive(Clone, Copy)]
 enum Body {
     Sparse,
-    /// The second clip, and whether all integers are exact as doubles.
+    /// The second clip, and the largest size of a sum after it.
     Dense {
         coordinates: u64,
         projection: Projection,
-        exact: bool,
+        largest: f64,
     },
 }
 
@@ -53,20 +53,20 @@ impl Noised {
     pub(crate) fn release(mut memory: Lease, selection: Selection, step: u64) -> Self {
         let Run { plan, source, .. } = &*memory.run.clone();
         let noise = plan.noise();
-        let random = source.step(Purpose::Noise, step);
+        let random = source.secret(Secret::Noise, step);
         let Memory { sum, workspace, release, indices, .. } = &mut *memory;
         let body = match selection {
             Selection::All => {
                 release.list_touched(sum, workspace.rows());
                 let projection = noise.projection(|| squares(sum.all_values()));
-                let exact = noise.is_exact_in_doubles(sum.largest());
-                Body::Dense { coordinates: sum.shape().coordinates(), projection, exact }
+                let largest = noise.largest_projected(sum.largest());
+                Body::Dense { coordinates: sum.shape().coordinates(), projection, largest }
             }
             Selection::Some { by, indices: selected } => {
                 release.gather(sum, by, &selected);
                 let projection = noise.projection(|| squares(release.sums.iter().copied()));
                 release.sums.iter_mut().for_each(|value| *value = projection.apply(*value));
-                noise.add(&mut release.sums, &mut random.shard(0));
+                noise.add(&mut release.sums, noise.largest_projected(sum.largest()), &random);
                 release.finish(noise.released_step());
                 *indices = selected;
                 Body::Sparse
@@ -97,13 +97,12 @@ impl Noised {
         }
         match self.body {
             Body::Sparse => self.memory.release.visit(visit),
-            Body::Dense { coordinates, projection, exact } => {
+            Body::Dense { coordinates, projection, largest } => {
                 let first = block * BLOCK;
                 let end = coordinates.min(first + BLOCK);
                 let rows = DenseRows::from(&self.memory, projection, first);
                 let noise = self.memory.run.plan.noise();
-                let random = self.random.shard(block);
-                let mut dense = DenseNoise::new(noise, exact, rows, random);
+                let mut dense = DenseNoise::new(noise, largest, rows, &self.random, block);
                 let mut values = [0.0; VISITED];
                 for start in (first..end).step_by(VISITED) {
                     let values = &mut values[..VISITED.min((end - start) as usize)];
@@ -126,6 +125,7 @@ impl Noised {
 mod tests {
     use crate::{NoiseSettings, Plan, PlanSettings, RandomSource, SelectionSettings, Shape};
     use organza_ledger::Neighbouring;
+    use organza_ledger::testing::paid;
 
     #[test]
     fn a_release_does_not_print_what_it_hides() {
@@ -139,7 +139,8 @@ mod tests {
             noise: NoiseSettings::Gaussian { multiplier: 1.0, second_clip: None },
         });
         let sampler = plan.expect("a good plan").sampler("x", 1, &RandomSource::from_seed(1));
-        let sum = sampler.batch(0).sum(|_, gradient| {
+        let batch = sampler.batch(0, &paid(sampler.charge(0..1))).expect("paid");
+        let sum = batch.sum(|_, gradient| {
             gradient.row(2).expect("inside")[0] = 0.5;
         });
         assert_eq!(format!("{:?}", sum.select().noise()), "Noised(dense)");

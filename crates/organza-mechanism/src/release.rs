@@ -1,8 +1,8 @@
 //! A release that is made once: its name, its charge and its randomness.
 
-use crate::random::{PrivateRandom, Purpose, RandomSource, StepRandom};
+use crate::due::{Due, NotPaid};
+use crate::random::{PrivateRandom, RandomSource, Secret, StepRandom};
 use organza_ledger::{Charge, Charged, Event, Neighbouring};
-use thiserror::Error;
 
 /// What ties a release to its charge: the purpose that names both the charge and the noise.
 ///
@@ -10,71 +10,67 @@ use thiserror::Error;
 /// The noise comes from the source *under the name of the purpose*, so releases of different purposes
 /// never share noise. The charge states the same purpose, the event of the plan that made the release,
 /// the relation and the key; nothing is released against a charge that differs in any of them, and a
-/// proof of a charge is used up by one release. Made again with the same key, a release must be made of the
-/// same data, so that it is a copy.
+/// proof of a charge is used up by one release. Each number of a purpose is released once in the life of a
+/// source, whichever release asks for it.
 #[derive(Clone, Debug)]
 pub struct Release {
-    charge: Charge,
-    source: RandomSource,
-}
-
-/// A release that no charge covers.
-#[derive(Clone, Debug, PartialEq, Error)]
-#[error(
-    "`{purpose}` cannot be released: the charge is for another event, purpose, key or relation; charge \
-     what the release itself states, and release it with the plan that made it"
-)]
-pub struct NotPaid {
-    /// What was to be released.
-    pub purpose: String,
+    due: Due,
+    number: u64,
 }
 
 impl Release {
-    pub(crate) fn new(
+    /// A release of `event` by a mechanism of the caller's own.
+    ///
+    /// # Privacy
+    /// The caller answers for it: what is made with the randomness of [`Release::random`] has to be what the event
+    /// states, for this relation. Plans of this crate make their releases themselves.
+    pub fn new(
         purpose: &str,
         event: Event,
         neighbouring: Neighbouring,
         source: &RandomSource,
     ) -> Self {
-        let charge = Charge::once(purpose, event)
-            .with_key(source.fingerprint())
-            .for_neighbours(neighbouring);
-        Self { charge, source: source.named(purpose) }
+        Self { due: Due::new(purpose, event, neighbouring, source), number: 0 }
     }
 
-    /// The release of this number, where one purpose has several (0 is the first): each has noise of its
-    /// own and is charged on its own.
+    /// The release of this number, where one purpose has several (0 is the first, and they are made in ascending
+    /// order): each has noise of its own and is charged on its own.
     pub fn numbered(mut self, number: u64) -> Self {
-        self.charge.from_step = number;
+        self.number = number;
         self
     }
 
     /// What has to be charged before anything is released.
     pub fn charge(&self) -> Charge {
-        self.charge.clone()
+        self.due.charge(self.number..self.number.saturating_add(1))
     }
 
     /// What it is for.
     pub fn purpose(&self) -> &str {
-        &self.charge.purpose
+        self.due.purpose()
     }
 
     /// Whether the noise is private: whether nobody can know the key.
     pub fn is_private(&self) -> bool {
-        self.source.is_private()
+        self.due.source.is_private()
     }
 
     /// Randomness for choices that are made unit by unit before the noise.
     pub(crate) fn choices(&self, unit: u64) -> PrivateRandom {
-        self.source.substream(Purpose::Selection, self.charge.from_step, unit)
+        self.due.source.secret(Secret::Selection, self.number).shard(unit)
     }
 
-    /// The randomness of the noise, if `charged` pays for this release of `event`.
-    pub(crate) fn paid(&self, charged: Charged, event: &Event) -> Result<StepRandom, NotPaid> {
-        if charged.charge() == &self.charge && event == &self.charge.event {
-            return Ok(self.source.step(Purpose::Release, self.charge.from_step));
+    /// The randomness of the noise, once, if `paid` pays for this release and `event` is what it is of.
+    ///
+    /// # Errors
+    /// If the charge is for something else, or this or a later number was released before.
+    pub fn random(&self, paid: Charged, event: &Event) -> Result<StepRandom, NotPaid> {
+        if event != self.due.event() {
+            let (purpose, step) = (self.purpose().to_owned(), self.number);
+            return Err(NotPaid::NotCovered { purpose, step });
         }
-        Err(NotPaid { purpose: self.charge.purpose.clone() })
+        self.due.hand_out(self.number, &paid)?;
+        Ok(self.due.source.secret(Secret::Release, self.number))
     }
 }
 

@@ -51,11 +51,11 @@ pub(crate) fn each_row_words(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Purpose, RandomSource};
+    use crate::random::{RandomSource, Secret};
 
     #[test]
     fn each_row_has_the_words_of_its_shard() {
-        let random = RandomSource::from_seed(3).step(Purpose::OwedNoise, 5);
+        let random = RandomSource::from_seed(3).secret(Secret::OwedNoise, 5);
         let lengths = [64, 64, 64, 1, 0, 300, 300, 100, 17, 20, 31, 3, 128, 129];
         let of = |number: usize| (7 * number as u32, lengths[number]);
         for rows in [0..14, 1..3, 4..4, 12..14] {

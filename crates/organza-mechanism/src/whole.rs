@@ -1,7 +1,7 @@
 //! Whole numbers in doubles as integers, by additions: processors convert them one by one, or not at all.
 
 /// 1.5 x 2^52: a whole number added to it stands in the low bits.
-const SHIFT: f64 = 6_755_399_441_055_744.0;
+pub(crate) const SHIFT: f64 = 6_755_399_441_055_744.0;
 const TWO_32: f64 = 4_294_967_296.0;
 
 /// The integer of a whole number of size at most 2^51.

@@ -12,6 +12,10 @@ use crate::settings::{Method, SelectionRule, Settings};
 use crate::step::{plain_step, private_step};
 use crate::tables::Tables;
 use crate::task::{Losses, Rows, Task};
+use organza_ledger::{
+    Account, AccountError, Budget, BudgetError, Charge, Charged, Event, Header, Ledger,
+    Neighbouring, Unit,
+};
 use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::sample::{fill_normal_f32, unit};
 use organza_mechanism::{PoissonSampler, Purpose, RandomSource};
@@ -169,7 +173,8 @@ pub(crate) struct Steps {
     task: BenchTask,
     source: RandomSource,
     method: StepMethod,
-    sampler: Option<PoissonSampler>,
+    /// Without privacy there is none.
+    sampler: Option<(PoissonSampler, Charged)>,
     plain: PlainBatch,
     tables: Tables,
 }
@@ -191,6 +196,8 @@ impl Steps {
             return Err(BenchError::Words { words, rows: bench.vocabulary });
         }
         let task = BenchTask::new(bench.vocabulary, words, bench.dimensions, &source)?;
+        let steps = bench.warmup.saturating_add(bench.steps);
+        settings.training.steps = Some(steps);
         let known = Known {
             settings: &settings,
             tables: task.tables(),
@@ -209,8 +216,9 @@ impl Steps {
         };
         let plan = RunPlan {
             method,
-            steps: bench.warmup.saturating_add(bench.steps),
+            steps,
             optimizer: bench.optimizer,
+            deferred: known.deferred()?,
             average: false,
             evaluate_every: u64::MAX,
             checkpoint_every: u64::MAX,
@@ -218,8 +226,15 @@ impl Steps {
         let mut random = source.substream(Purpose::Initialisation, 0, 0);
         let initial =
             task.model.initial_normal(DEVIATION, |values| fill_normal_f32(values, &mut random));
-        let tables = tables(&task, &plan, sampler.as_ref(), initial)?;
+        let tables = tables(&task, &plan, sampler.as_ref(), initial, |charge| Ok(pay(charge)?))?;
         let plain = PlainBatch::new(&task.tables()).map_err(RunError::from)?;
+        let sampler = match sampler {
+            Some(sampler) => {
+                let paid = pay(sampler.charge(0..u64::MAX)).map_err(RunError::from)?;
+                Some((sampler, paid))
+            }
+            None => None,
+        };
         Ok(Self { task, source, method: plan.method, sampler, plain, tables })
     }
 
@@ -231,12 +246,33 @@ impl Steps {
             (StepMethod::NotPrivate { rate, expected_batch }, _) => {
                 plain_step(task, source, step, *rate, *expected_batch, plain, tables);
             }
-            (StepMethod::Private(_), Some(sampler)) => {
-                private_step(task, sampler, source, step, tables);
+            (StepMethod::Private(_), Some((sampler, paid))) => {
+                private_step(task, sampler, paid, source, step, tables)
+                    .expect("all steps are paid for, and made in their order");
             }
             (StepMethod::Private(_), None) => {}
         }
     }
+}
+
+/// Prices everything at nothing: the samples are made up, and nobody is in them.
+struct Nobody(Neighbouring);
+
+impl Account for Nobody {
+    fn neighbouring(&self) -> Neighbouring {
+        self.0
+    }
+
+    fn epsilon(&self, _: &[Event], _: f64) -> Result<f64, AccountError> {
+        Ok(0.0)
+    }
+}
+
+/// Puts a charge on a ledger in memory.
+fn pay(charge: Charge) -> Result<Charged, BudgetError> {
+    let (relation, delta) = (charge.neighbouring.unwrap_or(Neighbouring::AddRemove), 0.0);
+    let mut ledger = Ledger::in_memory(Header::new(relation, Unit::Pair, delta))?;
+    Budget::new(0.0, delta, relation)?.charge(&mut ledger, &Nobody(relation), charge)
 }
 
 /// Samples drawn by Zipf's law.

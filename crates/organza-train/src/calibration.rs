@@ -2,15 +2,21 @@
 
 use crate::phases::noise;
 use crate::settings::{Method, SelectionRule, Settings};
+use crate::tables::defers;
+use organza_accountant::Accountant;
 use organza_accountant::calibrate::CalibrateError;
-use organza_ledger::{Event, MaxNoise};
+use organza_ledger::{Account, Event, MaxNoise};
 use organza_mechanism::{
-    By, NoiseSettings, Plan, PlanError, PlanSettings, SelectionSettings, Shape, ShapeError,
+    By, DeferredGrid, NoiseSettings, Plan, PlanError, PlanSettings, SelectionSettings, Shape,
+    ShapeError,
 };
 use thiserror::Error;
 
 /// The delta of one limited-domain selection.
 const LIMITED_DOMAIN_DELTA: f64 = 1e-10;
+
+/// What is left of delta beside the mass of noise that is left for later, at the least.
+const MOST_OF_DELTA: f64 = 0.998;
 
 /// Why settings give no plan.
 #[derive(Debug, Error)]
@@ -54,18 +60,61 @@ impl Known<'_> {
         training.steps.unwrap_or(steps.round().clamp(1.0, 1e12) as u64)
     }
 
+    /// Names settings that make no sense at any noise, so that they are not taken for a budget that is too small.
+    pub(crate) fn first_look(&self) -> Result<(), CalibrationError> {
+        match self.settings.privacy.noise_multiplier {
+            Some(multiplier) => self.with_noise(multiplier, self.settings.selection.epsilon)?,
+            None => self.at_scale(1.0)?,
+        };
+        Ok(())
+    }
+
     /// The plan that spends the budget, or that has the noise which was asked for.
     pub(crate) fn plan(&self) -> Result<Plan, CalibrationError> {
         if let Some(multiplier) = self.settings.privacy.noise_multiplier {
             return self.with_noise(multiplier, self.settings.selection.epsilon);
         }
-        // A first look, so that settings that make no sense are named as such.
-        self.at_scale(1.0)?;
-        let together = noise(self.settings, &self.before, 1.0, |together| {
+        self.first_look()?;
+        let mut before = self.before.clone();
+        before.extend(self.deferred()?.map(|grid| grid.event()));
+        let together = noise(self.settings, &before, 1.0, |together| {
             let plan = self.at_scale(together).ok()?;
             Some(plan.step_event().clone().repeat(self.steps()))
         })?;
         self.at_scale(together)
+    }
+
+    /// The grid on which noise is left for later, where that pays: it costs a little of delta.
+    ///
+    /// # Privacy
+    /// The grid is made for claims up to the epsilon of the budget, which is never exceeded. Where noise was given and no
+    /// budget, it is made for what everything else costs at a little less than delta: with the grid's own mass, which is
+    /// below the rest, everything costs no more than that at delta.
+    pub(crate) fn deferred(&self) -> Result<Option<DeferredGrid>, CalibrationError> {
+        let Settings { privacy, training, .. } = self.settings;
+        let (shape, steps) = (Shape::tables(&self.tables)?, self.steps());
+        let on_everything = matches!(self.settings.method, Method::Dpsgd | Method::Counts);
+        if !on_everything
+            || !defers(&shape, training.batch, training.optimizer, training.average, steps)
+        {
+            return Ok(None);
+        }
+        let epsilon = match (privacy.epsilon, privacy.noise_multiplier) {
+            (Some(epsilon), _) => epsilon,
+            (None, Some(multiplier)) => {
+                let plan = self.with_noise(multiplier, None)?;
+                let mut events = self.before.clone();
+                events.push(plan.step_event().clone().repeat(steps));
+                let account = Accountant::new(privacy.neighbouring);
+                let most = MOST_OF_DELTA * privacy.delta;
+                match Account::epsilon(&account, &events, most) {
+                    Ok(epsilon) => epsilon,
+                    Err(_) => return Ok(None),
+                }
+            }
+            (None, None) => return Err(CalibrationError::NoBudget),
+        };
+        Ok(DeferredGrid::new(shape.coordinates(), steps, epsilon, privacy.delta))
     }
 
     /// The plan whose selection and noise together cost about as much as one Gaussian of multiplier

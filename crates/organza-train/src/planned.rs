@@ -1,22 +1,33 @@
-//! What a session will do, known before its first file is written.
+//! What a session will do, known before its first step.
 
 use crate::calibration::Known;
 use crate::canaries;
 use crate::phases::{CountPhases, Releases};
 use crate::prepare::{PrepareError, Prepared};
-use crate::run::{RunPlan, StepMethod};
+use crate::run::{RunError, RunPlan, StepMethod};
 use crate::session::SessionError;
 use crate::settings::{Method, Settings};
 use crate::task::Task;
-use organza_ledger::{Budget, Event};
+use organza_accountant::Accountant;
+use organza_ledger::{Budget, Event, Ledger};
 use organza_mechanism::{NoisyCount, PlanError, RandomSource};
 
 /// The purpose under which the number of units is charged and drawn.
-pub(crate) const UNITS: &str = "units";
+const UNITS: &str = "units";
 /// The share of the budget for releasing the number of units.
 const COUNT_SHARE: f64 = 0.01;
 /// What releasing the number of units costs where there is no budget.
 const COUNT_EPSILON: f64 = 0.01;
+
+/// What is planned by the settings alone, before the number of units is known.
+pub(crate) struct Draft {
+    budget: Option<Budget>,
+    /// None if the number of units is public or not needed.
+    count: Option<NoisyCount>,
+    counts: CountPhases,
+    /// All that is charged before the first step.
+    before: Vec<Event>,
+}
 
 /// The plan of a run, what pays for it, and what is released before its first step.
 pub(crate) struct Planned {
@@ -24,68 +35,108 @@ pub(crate) struct Planned {
     pub(crate) run: Option<RunPlan>,
     /// None without privacy.
     pub(crate) budget: Option<Budget>,
-    /// None if the number of units is public or not needed.
-    pub(crate) count: Option<NoisyCount>,
     /// The noise of word and pair counts.
     pub(crate) counts: CountPhases,
 }
 
-impl Planned {
-    /// Calibrates. The same settings, data and key give the same plan; `before` is what was charged
-    /// already.
+impl Draft {
+    /// Calibrates what does not depend on the number of units; `before` is what was charged already.
     ///
-    /// # Privacy
-    /// The plan depends on the noisy number of units: rate, steps and noise are chosen by it. So that
-    /// number is charged as what decides ([`Event::Deciding`]): for each of its values the rest keeps to
-    /// what it leaves of the budget. The plan stays in memory until the number is charged, which is
-    /// before the first step.
+    /// # Errors
+    /// If settings make no sense, whatever that number is: nothing needs to be written to find out.
     pub(crate) fn new(
         settings: &Settings,
         prepared: &Prepared,
         before: &[Event],
-        source: &RandomSource,
     ) -> Result<Self, SessionError> {
         let counts = CountPhases::new(settings, before)?;
         let budget = match settings.method {
             Method::None => None,
             _ => Some(budget(settings)?),
         };
-        if !Releases::of(settings).steps {
-            return Ok(Self { run: None, budget, count: None, counts });
-        }
-        let task = &prepared.task;
         let count = count(settings)?;
+        let mut before = before.to_vec();
+        before.extend(count.iter().map(NoisyCount::event));
+        before.extend(counts.events(settings)?);
+        if count.is_some() {
+            let tables = prepared.task.tables();
+            Known { settings, tables, units: 1, before: Vec::new() }.first_look()?;
+        }
+        Ok(Self { budget, count, counts, before })
+    }
+
+    /// Whether the plan needs a release, so that there has to be a ledger before it.
+    pub(crate) fn releases_units(&self) -> bool {
+        self.count.is_some()
+    }
+
+    /// Releases the number of units, if that is planned, and calibrates the steps. The same settings, data and key
+    /// give the same plan.
+    ///
+    /// # Privacy
+    /// Rate, steps and noise are chosen by the noisy number of units. So that number is charged, before it is drawn,
+    /// as what decides ([`Event::Deciding`]): for each of its values the rest keeps to what it leaves of the budget.
+    ///
+    /// # Errors
+    /// If no noise meets the budget. A number of units that was released stays charged.
+    pub(crate) fn plan(
+        self,
+        settings: &Settings,
+        prepared: &Prepared,
+        source: &RandomSource,
+        ledger: Option<&mut Ledger>,
+    ) -> Result<Planned, SessionError> {
+        let Self { budget, count, counts, before } = self;
+        if !Releases::of(settings).steps {
+            return Ok(Planned { run: None, budget, counts });
+        }
         let units = match (&count, settings.privacy.units) {
             (_, Some(declared)) => declared,
-            (Some(count), None) => count.release(prepared.own_units(), &source.named(UNITS)),
+            (Some(count), None) => {
+                release_units(settings, count, prepared.own_units(), source, ledger)?
+            }
             (None, None) => prepared.own_units(),
         };
         let units = units.saturating_add(canaries::public_units(settings));
         if count.is_none() {
             check_batch(settings.training.batch, units)?;
         }
-        let before = before.iter().cloned();
-        let before =
-            before.chain(counts.events(settings)?).chain(count.iter().map(NoisyCount::event));
-        let known = Known { settings, tables: task.tables(), units, before: before.collect() };
+        let known = Known { settings, tables: prepared.task.tables(), units, before };
         let steps = known.steps();
         let method = if settings.method == Method::None {
             StepMethod::NotPrivate { rate: known.rate(), expected_batch: settings.training.batch }
         } else {
             StepMethod::Private(known.plan()?)
         };
+        let deferred = known.deferred()?;
         let training = &settings.training;
         let every = |times: u64| steps.div_ceil(times.max(1)).max(1);
         let run = RunPlan {
             method,
             steps,
             optimizer: training.optimizer,
+            deferred,
             average: training.average,
             evaluate_every: every(training.evaluations),
             checkpoint_every: every(training.checkpoints),
         };
-        Ok(Self { run: Some(run), budget, count, counts })
+        Ok(Planned { run: Some(run), budget, counts })
     }
+}
+
+/// Charges for the number of units, then draws it. With the same key it is the same number again, which costs nothing.
+fn release_units(
+    settings: &Settings,
+    count: &NoisyCount,
+    units: u64,
+    source: &RandomSource,
+    ledger: Option<&mut Ledger>,
+) -> Result<u64, SessionError> {
+    let ledger = ledger.ok_or(RunError::NoPurse)?;
+    let account = Accountant::new(settings.privacy.neighbouring);
+    let release = count.release(UNITS, source);
+    let paid = budget(settings)?.charge(ledger, &account, release.charge())?;
+    Ok(count.noise(units, &release, paid).map_err(RunError::from)?)
 }
 
 /// Refuses a batch that is larger than a number of units that needs no release.
@@ -109,7 +160,7 @@ fn count(settings: &Settings) -> Result<Option<NoisyCount>, PlanError> {
         return Ok(None);
     }
     let epsilon = settings.privacy.epsilon.map_or(COUNT_EPSILON, |epsilon| COUNT_SHARE * epsilon);
-    NoisyCount::new(epsilon).map(Some)
+    NoisyCount::new(epsilon, settings.privacy.neighbouring).map(Some)
 }
 
 /// The budget that was given. Where only noise was given there is none to keep to: the run may spend

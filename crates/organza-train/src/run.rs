@@ -7,10 +7,12 @@ use crate::metrics::{Metrics, Point};
 use crate::optimizer::OptimizerSettings;
 use crate::plain::PlainBatch;
 use crate::step::{plain_step, private_step};
-use crate::tables::{Tables, Upkeep};
+use crate::tables::{Tables, Upkeep, deferred};
 use crate::task::{Losses, Task};
 use organza_ledger::{Account, Budget, BudgetError, Charge, Charged, Ledger};
-use organza_mechanism::{Plan, PoissonSampler, RandomSource, Shape, ShapeError};
+use organza_mechanism::{
+    DeferredGrid, NotPaid, Plan, PoissonSampler, RandomSource, Shape, ShapeError,
+};
 use std::ops::Range;
 use std::time::Instant;
 use thiserror::Error;
@@ -28,6 +30,9 @@ pub struct RunPlan {
     pub steps: u64,
     /// How parameters move.
     pub optimizer: OptimizerSettings,
+    /// The grid on which the noise of rows that no unit touched is left for later, where that pays and the account
+    /// allows for it.
+    pub deferred: Option<DeferredGrid>,
     /// Whether the result is the average over the second half of the run.
     pub average: bool,
     /// Losses are computed after each of so many steps (and at both ends).
@@ -113,9 +118,9 @@ pub enum RunError {
     /// A charge was refused.
     #[error(transparent)]
     Budget(#[from] BudgetError),
-    /// A step was not charged; it was not made.
-    #[error("step {0} is not covered by a charge on the ledger")]
-    NotPaid(u64),
+    /// A step was not charged, or was made before; it was not made.
+    #[error(transparent)]
+    NotPaid(#[from] NotPaid),
     /// The model has a shape that no tables have.
     #[error(transparent)]
     Shape(#[from] ShapeError),
@@ -132,7 +137,9 @@ pub enum RunError {
 /// # Privacy
 /// A block of steps is charged, and its charge synced to the disk, before its first step. A run that
 /// goes on makes the steps since its checkpoint again with the same key: the same batches, the same
-/// noise, the same values, which is no second release.
+/// noise, the same values, which is no second release. That takes a source which was
+/// [resumed](RandomSource::resume), since one source draws a step once; whoever resumes it vouches for the data, the
+/// settings and the checkpoint, as [`Session`](crate::Session) does.
 ///
 /// Validation losses choose the result of a run without privacy alone: see [`Outcome::Done`].
 ///
@@ -151,7 +158,9 @@ pub fn run<T: Task + ?Sized>(
         StepMethod::Private(private) => Some(private.sampler(TRAINING, task.units(), source)),
         StepMethod::NotPrivate { .. } => None,
     };
-    let tables = tables(task, plan, sampler.as_ref(), initial)?;
+    let tables = tables(task, plan, sampler.as_ref(), initial, |charge| {
+        Ok(purse.as_mut().ok_or(RunError::NoPurse)?.charge(charge)?)
+    })?;
     let mut state = match folder.open_file(&folder.private(CHECKPOINT))? {
         Some((mut file, length)) => Checkpoint::read(&mut file, length, tables)?,
         None => Checkpoint {
@@ -208,17 +217,29 @@ pub fn run<T: Task + ?Sized>(
     Ok(Outcome::Done { parameters, seconds })
 }
 
-/// Fresh tables, kept in the way that the plan makes cheapest.
+/// Fresh tables, kept in the way that the plan makes cheapest; `pay` charges for noise that is left for later.
 pub(crate) fn tables<T: Task + ?Sized>(
     task: &T,
     plan: &RunPlan,
     sampler: Option<&PoissonSampler>,
     initial: Vec<f32>,
+    pay: impl FnOnce(Charge) -> Result<Charged, RunError>,
 ) -> Result<Tables, RunError> {
     let shape = Shape::tables(&task.tables())?;
     let upkeep = match (&plan.method, sampler) {
         (StepMethod::Private(private), Some(sampler)) => {
-            Upkeep::of_private(private, sampler, plan.optimizer, plan.average, plan.steps)
+            let deferral = plan
+                .deferred
+                .as_ref()
+                .and_then(|grid| deferred(sampler, grid, plan.optimizer, &initial));
+            let owed = match deferral {
+                Some(deferral) => {
+                    let charged = pay(deferral.charge())?;
+                    Some(deferral.paid(charged)?)
+                }
+                None => None,
+            };
+            Upkeep::of_private(private, plan.optimizer, plan.steps, owed)
         }
         (StepMethod::NotPrivate { expected_batch, .. }, _) => {
             Upkeep::of_plain(&shape, *expected_batch, plan.optimizer, plan.steps)
@@ -278,12 +299,9 @@ fn make_step<T: Task + ?Sized>(
     let tables = &mut state.tables;
     match (&plan.method, paid) {
         (StepMethod::Private(_), Some((sampler, paid))) => {
-            if !sampler.is_paid(paid.charge(), step) {
-                return Err(RunError::NotPaid(step));
-            }
-            private_step(task, sampler, source, step, tables);
+            private_step(task, sampler, paid, source, step, tables)?;
         }
-        (StepMethod::Private(_), None) => return Err(RunError::NotPaid(step)),
+        (StepMethod::Private(_), None) => return Err(RunError::NoPurse),
         (StepMethod::NotPrivate { rate, expected_batch }, _) => {
             plain_step(task, source, step, *rate, *expected_batch, plain, tables);
         }

@@ -6,16 +6,14 @@ use crate::check::SettingError;
 use crate::first::First;
 use crate::folder::{CANARIES, FolderError, RunFolder};
 use crate::metrics::{self, Point};
-use crate::planned::{Planned, UNITS};
+use crate::planned::{Draft, Planned};
 use crate::prepare::{PrepareError, Prepared, prepare, public_facts, read_text};
 use crate::run::{Observer, Outcome, Purse, RunError, run};
 use crate::settings::{Method, Settings};
 use crate::vocabulary::{Words, release_words};
 use organza_accountant::Accountant;
 use organza_data::DataError;
-use organza_ledger::{
-    Account, AccountError, BudgetError, Charge, Header, Ledger, LedgerError, TornLine,
-};
+use organza_ledger::{Account, AccountError, BudgetError, Header, Ledger, LedgerError, TornLine};
 use organza_mechanism::random::{Origin, RandomError, StreamKey};
 use organza_mechanism::{PlanError, RandomSource};
 use organza_model::ModelError;
@@ -143,7 +141,8 @@ impl Session {
     ///
     /// # Errors
     /// If text or settings cannot be used, in which case nothing is written, or the folder cannot. A
-    /// private vocabulary is paid for before it is seen: if it cannot be used, the charge stays.
+    /// private vocabulary and a private number of units are paid for before they are seen: if they cannot be used,
+    /// the charge stays.
     pub fn begin(settings: Settings, path: &Path) -> Result<Self, SessionError> {
         settings.check()?;
         RunFolder::check_free(path)?;
@@ -171,15 +170,23 @@ impl Session {
         let ((folder, ledger), prepared, planned) = match words {
             Words::Public(release) => {
                 let prepared = prepare(&settings, text, release.vocabulary, &source)?;
-                let planned = Planned::new(&settings, &prepared, &[], &source)?;
-                (create()?, prepared, planned)
+                let draft = Draft::new(&settings, &prepared, &[])?;
+                if draft.releases_units() {
+                    let (folder, mut ledger) = create()?;
+                    let planned = draft.plan(&settings, &prepared, &source, ledger.as_mut())?;
+                    ((folder, ledger), prepared, planned)
+                } else {
+                    let planned = draft.plan(&settings, &prepared, &source, None)?;
+                    (create()?, prepared, planned)
+                }
             }
             Words::Private(plan) => {
                 let (folder, mut ledger) = create()?;
                 let event = plan.event();
                 let vocabulary = release_words(&settings, plan, &text, &source, ledger.as_mut())?;
                 let prepared = prepare(&settings, text, vocabulary, &source)?;
-                let planned = Planned::new(&settings, &prepared, &[event], &source)?;
+                let draft = Draft::new(&settings, &prepared, &[event])?;
+                let planned = draft.plan(&settings, &prepared, &source, ledger.as_mut())?;
                 ((folder, ledger), prepared, planned)
             }
         };
@@ -188,6 +195,11 @@ impl Session {
     }
 
     /// Goes on with the run in a folder.
+    ///
+    /// # Privacy
+    /// Releases and steps since the last checkpoint are drawn again with the key of the private part, so with the same
+    /// noise. They are copies of what was paid for, because the data is compared with the fingerprint beside the
+    /// key, the settings with those beside it, and the checkpoint lies there too; anything else is refused.
     ///
     /// # Errors
     /// If there is no run, it is finished, or data or settings have changed.
@@ -248,7 +260,8 @@ impl Session {
             }
         };
         let prepared = prepare(&settings, text, vocabulary, &source)?;
-        let planned = Planned::new(&settings, &prepared, &before, &source)?;
+        let draft = Draft::new(&settings, &prepared, &before)?;
+        let planned = draft.plan(&settings, &prepared, &source, ledger.as_mut())?;
         // It may have been killed before they were written; the same key gives the same ones.
         write_canaries(&folder, &prepared)?;
         Ok(Self { settings, folder, source, prepared, planned, ledger, torn })
@@ -274,7 +287,7 @@ impl Session {
         observer: &mut dyn Observer,
     ) -> Result<Ended, SessionError> {
         let account = Accountant::new(self.settings.privacy.neighbouring);
-        let Planned { run: plan, budget, count, .. } = &self.planned;
+        let Planned { run: plan, budget, .. } = &self.planned;
         let mut purse = match (&mut self.ledger, budget) {
             (Some(ledger), Some(budget)) => Some(Purse { ledger, budget, account: &account }),
             _ => None,
@@ -282,12 +295,6 @@ impl Session {
         let task = &self.prepared.task;
         let first =
             First::new(&self.settings, task, &self.planned.counts, &self.source, purse.as_mut())?;
-        if let (Some(purse), Some(count)) = (&mut purse, count) {
-            let charge = Charge::once(UNITS, count.event())
-                .with_key(self.source.fingerprint())
-                .for_neighbours(self.settings.privacy.neighbouring);
-            let _paid = purse.charge(charge)?;
-        }
         let outcome = match plan {
             Some(plan) => {
                 run(task, plan, &self.folder, &self.source, first.parameters, purse, observer)?

@@ -3,25 +3,30 @@
 use crate::plain::PlainBatch;
 use crate::tables::{Reading, Tables};
 use crate::task::{IntoUnit, Task};
+use organza_ledger::Charged;
 use organza_mechanism::{
-    Batch, BatchSum, PartSum, PoissonSampler, Purpose, RandomSource, UnitGradient,
+    Batch, BatchSum, NotPaid, PartSum, PoissonSampler, Purpose, RandomSource, UnitGradient,
 };
 use rayon::prelude::*;
 
 /// Batches below this size are not worth a second thread.
 const UNITS_OF_A_THREAD: usize = 64;
 
-/// Makes the step number `step`, which whoever calls has paid for: nothing but
+/// Makes the step number `step`, which `paid` pays for: nothing but
 /// [`Noised`](organza_mechanism::Noised) values reach the parameters. The same bits whatever the number of threads.
+///
+/// # Errors
+/// If the charge is not for this step, or it was made before; the parameters are as they were.
 pub(crate) fn private_step<T: Task + ?Sized>(
     task: &T,
     sampler: &PoissonSampler,
+    paid: &Charged,
     source: &RandomSource,
     step: u64,
     tables: &mut Tables,
-) {
+) -> Result<(), NotPaid> {
     // Each unit joins with probability b / n.
-    let batch = sampler.batch(step);
+    let batch = sampler.batch(step, paid)?;
 
     // w, where the batch reads it.
     let mut weights = tables.read();
@@ -42,6 +47,7 @@ pub(crate) fn private_step<T: Task + ?Sized>(
             tables.pay(&touched.expect("the tables owe the noise of this sampler"));
         }
     }
+    Ok(())
 }
 
 /// Brings every row up to date that the gradients of `units` read.

@@ -72,9 +72,18 @@ fn trained(method: StepMethod, average: bool, interrupted_after: u64) -> (f32, V
     let budget = Budget::new(1.0, 1e-6, Neighbouring::AddRemove).unwrap();
     let optimizer = OptimizerSettings::Sgd { learning_rate: 1.0 };
     let (evaluate_every, checkpoint_every) = (1, 5);
-    let plan = RunPlan { method, steps: 10, optimizer, average, evaluate_every, checkpoint_every };
-    let source = RandomSource::from_seed(1);
+    let plan = RunPlan {
+        method,
+        steps: 10,
+        optimizer,
+        deferred: None,
+        average,
+        evaluate_every,
+        checkpoint_every,
+    };
     loop {
+        // Whoever goes on begins with the key, and knows nothing of what was drawn.
+        let source = RandomSource::from_seed(1);
         let purse = Purse { ledger: &mut ledger, budget: &budget, account: &Free };
         let mut observer = Interrupter { left: interrupted_after };
         let start = vec![0.0];

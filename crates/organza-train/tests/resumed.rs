@@ -5,12 +5,13 @@
 use organza_ledger::{Account, AccountError, Budget, Event, Header, Ledger, Neighbouring, Unit};
 use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::{
-    By, NoiseSettings, Plan, PlanSettings, RandomSource, SelectionSettings, Shape,
+    By, DeferredGrid, NoiseSettings, NotPaid, Plan, PlanSettings, RandomSource, SelectionSettings,
+    Shape,
 };
 use organza_train::metrics::Point;
 use organza_train::{
-    Losses, Observer, OptimizerSettings, Outcome, Purse, Rows, RunFolder, RunPlan, StepMethod,
-    Task, run,
+    Losses, Observer, OptimizerSettings, Outcome, Purse, Rows, RunError, RunFolder, RunPlan,
+    StepMethod, Task, run,
 };
 use std::path::Path;
 
@@ -114,23 +115,33 @@ fn trained(
     let header = Header::new(Neighbouring::AddRemove, Unit::Pair, 1e-6);
     let mut ledger = Ledger::create(&folder.file("ledger.jsonl"), header).unwrap();
     let budget = Budget::new(1.0, 1e-6, Neighbouring::AddRemove).unwrap();
+    let coordinates = u64::from(ROWS) * DIMENSIONS as u64;
+    let grid = DeferredGrid::new(coordinates, STEPS, 1.0, 1e-6).unwrap();
     let plan = RunPlan {
         method: method.clone(),
         steps: STEPS,
         optimizer,
+        deferred: (!average).then_some(grid),
         average,
         evaluate_every: 6,
         checkpoint_every: 10,
     };
-    let source = RandomSource::from_seed(8);
     let initial: Vec<f32> =
         (0..ROWS as usize * DIMENSIONS).map(|place| (place as f32 * 0.37).sin()).collect();
     for stop in stops.iter().copied().chain([u64::MAX]) {
+        // Whoever goes on begins with the key, and knows nothing of what was drawn.
+        let source = RandomSource::from_seed(8);
         let purse = Purse { ledger: &mut ledger, budget: &budget, account: &Free };
         let purse = Some(purse);
         let mut observer = Until(stop, 0);
         match run(&Pairs, &plan, &folder, &source, initial.clone(), purse, &mut observer).unwrap() {
             Outcome::Done { parameters, .. } => {
+                let is_dense = matches!(method, StepMethod::Private(plan)
+                    if plan.settings().selection == SelectionSettings::Everything);
+                let waits =
+                    is_dense && !average && matches!(optimizer, OptimizerSettings::Sgd { .. });
+                let charged = ledger.charges().iter().any(|it| it.purpose.contains("deferred"));
+                assert_eq!(charged, waits);
                 return parameters.iter().map(|value| value.to_bits()).collect();
             }
             Outcome::Interrupted { steps } => {
@@ -185,6 +196,40 @@ fn stopped_runs_end_with_the_same_bits() {
     }
 }
 
+/// One source makes a step once: a second run with it would put the same noise on what may be other gradients.
+/// Its key, in a source of its own, is what a run goes on with.
+#[test]
+fn a_source_makes_a_run_once() {
+    let place = tempfile::tempdir().unwrap();
+    let header = Header::new(Neighbouring::AddRemove, Unit::Pair, 1e-6);
+    let mut ledger = Ledger::in_memory(header).unwrap();
+    let budget = Budget::new(1.0, 1e-6, Neighbouring::AddRemove).unwrap();
+    let plan = RunPlan {
+        method: private(SelectionSettings::Everything),
+        steps: 3,
+        optimizer: OptimizerSettings::Sgd { learning_rate: 0.5 },
+        average: false,
+        evaluate_every: 3,
+        checkpoint_every: 3,
+    };
+    let mut trained = |name: &str, source: &RandomSource| {
+        let folder = RunFolder::create(&place.path().join(name)).unwrap();
+        let purse = Some(Purse { ledger: &mut ledger, budget: &budget, account: &Free });
+        let initial = vec![0.5; ROWS as usize * DIMENSIONS];
+        run(&Pairs, &plan, &folder, source, initial, purse, &mut Until(u64::MAX, 0))
+    };
+    let parameters = |outcome| match outcome {
+        Outcome::Done { parameters, .. } => parameters,
+        Outcome::Interrupted { .. } => panic!("nobody stopped it"),
+    };
+    let source = RandomSource::from_seed(8);
+    let first = parameters(trained("first", &source).unwrap());
+    let refused = trained("again", &source);
+    assert!(matches!(refused, Err(RunError::NotPaid(NotPaid::DrawnBefore { step: 0, .. }))));
+    let resumed = RandomSource::resume(source.key().clone(), source.origin());
+    assert_eq!(first, parameters(trained("resumed", &resumed).unwrap()));
+}
+
 /// The steps on the curve of a run whose curve is `left` in the file when it goes on after `stop` steps.
 fn curve_after(stop: u64, left: Option<&str>) -> Vec<u64> {
     let place = tempfile::tempdir().unwrap();
@@ -193,6 +238,7 @@ fn curve_after(stop: u64, left: Option<&str>) -> Vec<u64> {
         method: StepMethod::NotPrivate { rate: 0.01, expected_batch: 4.0 },
         steps: STEPS,
         optimizer: OptimizerSettings::Sgd { learning_rate: 0.5 },
+        deferred: None,
         average: false,
         evaluate_every: 20,
         checkpoint_every: 10,

@@ -25,7 +25,7 @@
 //! # fn noise() -> Vec<f32> {
 //! #     let source = RandomSource::from_operating_system().expect("randomness");
 //! #     let mut noise = vec![0.0; 64];
-//! #     fill_normal_f32(&mut noise, &mut source.substream(Purpose::Noise, 0, 0));
+//! #     fill_normal_f32(&mut noise, &mut source.substream(Purpose::Data, 0, 0));
 //! #     noise
 //! # }
 //!

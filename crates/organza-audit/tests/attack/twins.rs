@@ -30,7 +30,7 @@ struct Run {
 impl Run {
     fn new(neighbour: Neighbour, deviation: f32) -> Self {
         let source = RandomSource::from_operating_system().expect("randomness");
-        let mut random = source.substream(Purpose::Noise, 0, 0);
+        let mut random = source.substream(Purpose::Data, 0, 0);
         let mut weights = vec![0.0; ROWS * COLUMNS];
         fill_normal_f32(&mut weights, &mut random);
         weights.iter_mut().for_each(|weight| *weight *= deviation);

@@ -1,6 +1,6 @@
 //! Counts of words and pairs.
 
-use crate::drawn::{WORDS, charged, samples, shared_lines, source, word};
+use crate::drawn::{WORDS, paid, samples, shared_lines, source, word};
 use crate::{Compared, l1, l2, worst};
 use organza_data::Objective;
 use organza_data::cooccurrence::{CooccurrenceSettings, PairCounts, PairWeights, WordCounts};
@@ -41,11 +41,11 @@ fn released(unit: Unit, text: &str, clip: f64) -> [Vec<f64>; 2] {
     let (samples, split) = samples(text, unit, Objective::SkipGram, 3);
     let plan = WordCounts::new(settings(unit, clip)).unwrap();
     let release = plan.release(&source());
-    let paid = charged(release.charge());
+    let paid = paid(release.charge());
     let words = plan.count(&samples, &split.train, &release, paid).unwrap();
     let plan = PairCounts::new(settings(unit, clip)).unwrap();
     let release = plan.release(&source());
-    let paid = charged(release.charge());
+    let paid = paid(release.charge());
     let pairs = plan.count(&samples, &split.train, &release, paid).unwrap();
     [words.counts().to_vec(), pairs.pairs().iter().map(|pair| pair.count).collect()]
 }

@@ -3,9 +3,8 @@
 use organza_data::split::{Shares, Split, by_unit};
 use organza_data::{FromFile, Objective, Samples, TokenisedText, VocabularySource};
 use organza_erm::{Descent, Weights};
-use organza_ledger::{
-    Account, AccountError, Budget, Charge, Charged, Event, Header, Ledger, Neighbouring, Unit,
-};
+use organza_ledger::Unit;
+pub(crate) use organza_ledger::testing::paid;
 use organza_mechanism::{Batch, Plan, RandomSource};
 use organza_train::read_text;
 use organza_train::settings::{Method, Settings};
@@ -21,34 +20,14 @@ pub(crate) fn source() -> RandomSource {
 
 /// The batch of a step over so many units.
 pub(crate) fn batch(plan: &Plan, units: u64, step: u64) -> Batch {
-    plan.sampler("training", units, &source()).batch(step)
+    let sampler = plan.sampler("training", units, &source());
+    sampler.batch(step, &paid(sampler.charge(step..step + 1))).unwrap()
 }
 
 /// A step of a linear model.
 pub(crate) fn descend(descent: &Descent<'_>, step: u64, weights: &mut Weights) {
-    descent.step(step, &source(), weights);
-}
-
-struct Free(Neighbouring);
-
-impl Account for Free {
-    fn neighbouring(&self) -> Neighbouring {
-        self.0
-    }
-
-    fn epsilon(&self, _: &[Event], _: f64) -> Result<f64, AccountError> {
-        Ok(0.0)
-    }
-}
-
-/// The proof of a charge, on a ledger of its own.
-pub(crate) fn charged(charge: Charge) -> Charged {
-    let folder = tempfile::tempdir().unwrap();
-    let relation = charge.neighbouring.unwrap();
-    let header = Header::new(relation, Unit::Line, 1e-6);
-    let mut ledger = Ledger::create(&folder.path().join("ledger.jsonl"), header).unwrap();
-    let budget = Budget::new(1.0, 1e-6, relation).unwrap();
-    budget.charge(&mut ledger, &Free(relation), charge).unwrap()
+    let batches = descent.batches(&source()).unwrap();
+    descent.step(step, &batches, &paid(batches.charge(step..step + 1)), weights).unwrap();
 }
 
 /// How many words there are.

@@ -1,6 +1,6 @@
 //! The release of a private vocabulary.
 
-use crate::drawn::{charged, read, shared_lines, source, word};
+use crate::drawn::{paid, read, shared_lines, source, word};
 use crate::{Compared, l1, worst};
 use organza_data::{PrivateVocabularyPlan, PrivateVocabularySettings, VocabularyRule};
 use organza_ledger::{Neighbouring, Unit};
@@ -21,7 +21,7 @@ fn released(text: &str, most: u64) -> BTreeMap<String, f64> {
     });
     let plan = plan.unwrap();
     let release = plan.release(&source());
-    let paid = charged(release.charge());
+    let paid = paid(release.charge());
     let folder = tempfile::tempdir().unwrap();
     let words = plan.paid(release, paid).words(&read(text, folder.path())).unwrap();
     let names = words.vocabulary.words().iter().map(|word| word.to_string());

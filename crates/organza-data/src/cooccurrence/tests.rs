@@ -3,9 +3,9 @@
 
 use super::*;
 use crate::corpus::Users;
-use crate::paid::pay;
 use crate::samples::tests::corpus;
 use crate::{DataError, Objective, Samples, Units};
+use organza_ledger::testing::paid;
 use organza_ledger::{Event, Neighbouring, Unit};
 use organza_mechanism::{CountNoise, RandomSource};
 use proptest::prelude::*;
@@ -51,16 +51,16 @@ fn pairs(samples: &Samples, settings: CooccurrenceSettings) -> Result<NoisyPairs
     let units = units(samples, settings.unit);
     let counts = PairCounts::new(settings)?;
     let release = counts.release(&RandomSource::from_seed(1));
-    let paid = pay(&release);
-    counts.count(samples, &units, &release, paid)
+    let charged = paid(release.charge());
+    counts.count(samples, &units, &release, charged)
 }
 
 fn words(samples: &Samples, settings: CooccurrenceSettings) -> Result<NoisyWords, DataError> {
     let units = units(samples, settings.unit);
     let counts = WordCounts::new(settings)?;
     let release = counts.release(&RandomSource::from_seed(1));
-    let paid = pay(&release);
-    counts.count(samples, &units, &release, paid)
+    let charged = paid(release.charge());
+    counts.count(samples, &units, &release, charged)
 }
 
 /// Cells of a unit by counting any two places, with a weight by distance.
@@ -239,14 +239,14 @@ fn what_cannot_be_counted_is_refused() {
     let source = RandomSource::from_seed(1);
     let release = counts.release(&source);
     let by_user = units(&samples, Unit::User);
-    assert!(counts.count(&samples, &by_user, &release, pay(&release)).is_err());
+    assert!(counts.count(&samples, &by_user, &release, paid(release.charge())).is_err());
     let other = WordCounts::new(settings(Unit::Line, 1.0)).unwrap().release(&source);
     let by_line = units(&samples, Unit::Line);
-    let unpaid = counts.count(&samples, &by_line, &release, pay(&other));
+    let unpaid = counts.count(&samples, &by_line, &release, paid(other.charge()));
     assert!(matches!(unpaid, Err(DataError::NotPaid(_))));
     let stranger = counts.release(&RandomSource::from_seed(2));
-    let unpaid = counts.count(&samples, &by_line, &release, pay(&stranger));
+    let unpaid = counts.count(&samples, &by_line, &release, paid(stranger.charge()));
     assert!(matches!(unpaid, Err(DataError::NotPaid(_))));
-    assert!(counts.count(&samples, &by_line, &release, pay(&release)).is_ok());
+    assert!(counts.count(&samples, &by_line, &release, paid(release.charge())).is_ok());
     assert_eq!(counts.event(), Event::RoundedGaussian { noise_multiplier: 1e-6 });
 }

@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::paid::pay;
 use crate::text::tests::read;
 use crate::{DataError, Layout, TokenisedText};
+use organza_ledger::testing::paid;
 use organza_ledger::{Event, Neighbouring, Unit};
 use organza_mechanism::RandomSource;
 
@@ -23,8 +23,8 @@ fn settings(unit: Unit, words_per_unit: u64) -> PrivateVocabularySettings {
 fn source(settings: PrivateVocabularySettings, seed: u64) -> PrivateVocabulary {
     let plan = PrivateVocabularyPlan::new(settings).unwrap();
     let release = plan.release(&RandomSource::from_seed(seed));
-    let paid = pay(&release);
-    plan.paid(release, paid)
+    let charged = paid(release.charge());
+    plan.paid(release, charged)
 }
 
 fn words(
@@ -122,6 +122,6 @@ fn a_vocabulary_is_paid_for_and_released_once() {
     let plan = PrivateVocabularyPlan::new(settings(Unit::Line, 2)).unwrap();
     let release = plan.release(&RandomSource::from_seed(1));
     let other = plan.release(&RandomSource::from_seed(2));
-    let unpaid = plan.paid(release, pay(&other)).words(&text);
+    let unpaid = plan.paid(release, paid(other.charge())).words(&text);
     assert!(matches!(unpaid, Err(DataError::NotPaid(_))));
 }

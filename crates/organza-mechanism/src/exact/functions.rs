@@ -64,11 +64,6 @@ pub(crate) fn exp_negative(argument: Option<&Interval>, places: usize) -> Interv
     power
 }
 
-/// 1 / x for a number of at least 1.
-pub(crate) fn reciprocal(number: &Interval) -> Interval {
-    Interval::solve(number.places(), |candidate| candidate.multiply(number))
-}
-
 /// 1 / sqrt(2 pi), kept for the precision that is asked for first and mostly.
 fn normal_density_at_zero(places: usize) -> Option<Interval> {
     static FIRST: OnceLock<Option<Interval>> = OnceLock::new();
@@ -78,8 +73,23 @@ fn normal_density_at_zero(places: usize) -> Option<Interval> {
     inverse_root_of_two_pi(places)
 }
 
-/// 1 / sqrt(2 pi), with Machin's pi = 16 atan(1/5) - 4 atan(1/239).
+/// 1 / sqrt(2 pi).
 fn inverse_root_of_two_pi(places: usize) -> Option<Interval> {
+    let circle = pi(places)?.times(2)?;
+    Some(Interval::solve(places, |root| root.multiply(root)?.multiply(&circle)))
+}
+
+/// pi, kept for the precision that is asked for first and mostly.
+fn pi(places: usize) -> Option<Interval> {
+    static FIRST: OnceLock<Option<Interval>> = OnceLock::new();
+    if places == FIRST_PLACES {
+        return FIRST.get_or_init(|| pi_by_machin(places)).clone();
+    }
+    pi_by_machin(places)
+}
+
+/// Machin's pi = 16 atan(1/5) - 4 atan(1/239).
+fn pi_by_machin(places: usize) -> Option<Interval> {
     let arctangent = |inverse: u64| {
         let mut power = Interval::whole(1, places).divided_by(inverse);
         let mut sums = [power.clone(), Interval::whole(0, places)];
@@ -94,9 +104,31 @@ fn inverse_root_of_two_pi(places: usize) -> Option<Interval> {
         let rest = power.down_to_zero();
         Some(sums[0].add(&rest)?.subtract(&sums[1].add(&rest)?))
     };
-    let pi = arctangent(5)?.times(16)?.subtract(&arctangent(239)?.times(4)?);
-    let circle = pi.times(2)?;
-    Some(Interval::solve(places, |root| root.multiply(root)?.multiply(&circle)))
+    Some(arctangent(5)?.times(16)?.subtract(&arctangent(239)?.times(4)?))
+}
+
+/// The squares of the sine and the cosine of pi x, for x from 0 to 1/4: (1 - cos 2 pi x) / 2 and
+/// (1 + cos 2 pi x) / 2.
+///
+/// The terms of the cosine's series alternate, and fall from the second on, since (pi/2)^2 < 3 4; so what is
+/// left out is at most the last term.
+pub(crate) fn squared_sine_and_cosine(x: &Interval) -> Option<(Interval, Interval)> {
+    let places = x.places();
+    let one = Interval::whole(1, places);
+    let angle = pi(places)?.times(2)?.multiply(x)?;
+    let square = angle.multiply(&angle)?;
+    let mut term = one.clone();
+    let mut sums = [one.clone(), Interval::whole(0, places)];
+    let mut index = 0;
+    while !term.vanishes() {
+        index += 1;
+        term = term.multiply(&square)?.divided_by(2 * index * (2 * index - 1));
+        sums[index as usize % 2] = sums[index as usize % 2].add(&term)?;
+    }
+    let rest = term.down_to_zero();
+    let [even, odd] = sums;
+    let cosine = even.add(&rest)?.subtract(&odd.add(&rest)?).at_most(&one);
+    Some((one.subtract(&cosine).divided_by(2), one.add(&cosine)?.divided_by(2)))
 }
 
 /// The probability that a standard normal exceeds `x`, which is not negative; an argument that does
@@ -171,7 +203,25 @@ mod tests {
             agrees(&ratio(numerator, denominator, 4).unwrap(), expected, 1e-15);
         }
         assert!(ratio(1 << 60, 1e-9, 4).is_none());
-        agrees(&reciprocal(&ratio(3, 2.0, 4).unwrap()), 2.0 / 3.0, 1e-15);
+    }
+
+    #[test]
+    fn squares_of_sine_and_cosine_are_enclosed() {
+        for (numerator, denominator) in [(0, 1.0), (1, 1e9), (1, 12.0), (3, 16.0), (1, 4.0)] {
+            let x = ratio(numerator, denominator, 4).unwrap();
+            let (sine, cosine) = squared_sine_and_cosine(&x).unwrap();
+            let angle = std::f64::consts::PI * numerator as f64 / denominator;
+            let (low, high) = sine.ends();
+            assert!(
+                high - low < 1e-60 && (high - angle.sin().powi(2)).abs() < 1e-15,
+                "{low} {high}"
+            );
+            agrees(&cosine, angle.cos().powi(2), 1e-15);
+        }
+        // sin^2 of 30 degrees, to all places.
+        let (sine, _) = squared_sine_and_cosine(&ratio(1, 6.0, 4).unwrap()).unwrap();
+        let quarter = Interval::whole(1, 4).divided_by(4);
+        assert!(sine.subtract(&quarter).ends().0 == 0.0 && quarter.subtract(&sine).ends().0 == 0.0);
     }
 
     #[test]

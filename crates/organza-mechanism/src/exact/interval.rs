@@ -143,6 +143,25 @@ impl Interval {
         Self { low, high }
     }
 
+    /// The quotient; nothing if it might not be below 2^64.
+    pub(crate) fn quotient(&self, divisor: &Self) -> Option<Self> {
+        // Below the quotient lies what gives at most the dividend, whatever the divisor is.
+        let low = largest_bit_by_bit(self.places(), |words| {
+            let product = product(words, &divisor.high);
+            product.is_some_and(|(product, exact)| match compare(&product, &self.low) {
+                Ordering::Less => true,
+                Ordering::Equal => exact,
+                Ordering::Greater => false,
+            })
+        });
+        let mut high = largest_bit_by_bit(self.places(), |words| {
+            let product = product(words, &divisor.low);
+            product.is_some_and(|(product, _)| compare(&product, &self.high) != Ordering::Greater)
+        });
+        // The next number gives more than the dividend, unless there is none.
+        (!increment(&mut high)).then_some(Self { low, high })
+    }
+
     /// The same, as far as it is at most `most`.
     pub(crate) fn at_most(mut self, most: &Self) -> Self {
         for (end, most) in [(&mut self.low, &most.high), (&mut self.high, &most.high)] {
@@ -176,17 +195,11 @@ impl Interval {
     pub(crate) fn solve(places: usize, rising: impl Fn(&Self) -> Option<Self>) -> Self {
         let one = Self::whole(1, places);
         let largest = |is_small: &dyn Fn(&Self) -> bool| {
-            let mut found = vec![0; places + 1];
-            for place in (0..places).rev() {
-                for bit in (0..64).rev() {
-                    found[place] |= 1_u64 << bit;
-                    let point = Self { low: found.clone(), high: found.clone() };
-                    if !rising(&point).is_some_and(|value| is_small(&value)) {
-                        found[place] &= !(1_u64 << bit);
-                    }
-                }
-            }
-            found
+            largest_bit_by_bit(places, |words| {
+                let point = Self { low: words.to_vec(), high: words.to_vec() };
+                // Only numbers below 1 are asked about.
+                words[places] == 0 && rising(&point).is_some_and(|value| is_small(&value))
+            })
         };
         let low = largest(&|value| value.is_at_most(&one));
         // The largest number that might still be below, and so the next one is above.
@@ -203,6 +216,20 @@ impl Interval {
         };
         (float(&self.low), float(&self.high))
     }
+}
+
+/// The largest number for which `fits` holds, which holds for all smaller ones, found bit by bit.
+fn largest_bit_by_bit(places: usize, fits: impl Fn(&[u64]) -> bool) -> Vec<u64> {
+    let mut found = vec![0; places + 1];
+    for place in (0..=places).rev() {
+        for bit in (0..64).rev() {
+            found[place] |= 1_u64 << bit;
+            if !fits(&found) {
+                found[place] &= !(1_u64 << bit);
+            }
+        }
+    }
+    found
 }
 
 fn compare(one: &[u64], other: &[u64]) -> Ordering {
@@ -301,6 +328,13 @@ mod tests {
         assert_eq!(third.high, vec![u64::MAX / 3 + 1, u64::MAX / 3, u64::MAX / 3, 0]);
         let half = Interval::solve(2, |number| number.times(2));
         assert_eq!((&half.low, &half.high), (&vec![0, 1 << 63, 0], &vec![0, 1 << 63, 0]));
+        assert_eq!(Interval::whole(1, 3).quotient(&Interval::whole(3, 3)), Some(third));
+        let exact = Interval::whole(21, 2).quotient(&Interval::whole(7, 2)).unwrap();
+        assert_eq!(exact.low, vec![0, 0, 3]);
+        assert_eq!(exact.high, vec![1, 0, 3]);
+        let large = Interval::whole(1 << 40, 2);
+        assert_eq!(large.quotient(&Interval::whole(1, 2).divided_by(1 << 30)), None);
+        assert_eq!(large.quotient(&Interval::whole(0, 2)), None);
         assert_eq!(Interval::whole(1, 2).divided_by(2).power(3).unwrap().low[1], 1 << 61);
     }
 }

@@ -221,7 +221,7 @@ impl<Law: Tail> Tail for Failures<'_, Law> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::random::{Purpose, RandomSource};
+    use crate::random::{RandomSource, Secret};
     use crate::sample::{DiscreteLaplace, RoundedGaussian};
 
     /// The same law, every comparison of which is made exactly.
@@ -266,7 +266,7 @@ mod tests {
     /// How many of so many draws come out otherwise if every comparison is exact.
     fn differing(law: &impl Tail, draws: u64) -> usize {
         let source = RandomSource::from_seed(1);
-        let random = |shard| source.substream(Purpose::Noise, 0, shard);
+        let random = |shard| source.secret(Secret::Noise, 0).shard(shard);
         (0..draws)
             .filter(|shard| {
                 draw(law, &mut random(*shard)) != draw(&Exactly(law), &mut random(*shard))
@@ -324,7 +324,7 @@ mod tests {
     #[test]
     fn close_calls_are_decided() {
         let law = RoundedGaussian::new(1000.0);
-        let mut random = RandomSource::from_seed(3).substream(Purpose::Noise, 0, 0);
+        let mut random = RandomSource::from_seed(3).secret(Secret::Noise, 0).shard(0);
         for value in [-2000_i64, -3, 0, 1, 700, 4000] {
             // The first word of the probability itself, so that later words decide.
             let tail = law.enclosed(value, 4).unwrap();

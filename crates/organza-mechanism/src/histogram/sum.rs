@@ -3,7 +3,8 @@
 use super::noisy::NoisyHistogram;
 use super::plan::HistogramPlan;
 use super::unit::UnitCounts;
-use crate::release::{NotPaid, Release};
+use crate::due::NotPaid;
+use crate::release::Release;
 use organza_ledger::Charged;
 
 /// How many new entries are gathered before they are sorted into the others, at the least.
@@ -45,9 +46,9 @@ impl Histogram {
     /// The noise, and the bar on what has it.
     ///
     /// # Errors
-    /// If the charge is not for this release of this plan.
+    /// If the charge is not for this release of this plan, or it was released before.
     pub fn noise(mut self, release: &Release, paid: Charged) -> Result<NoisyHistogram, NotPaid> {
-        let random = release.paid(paid, &self.plan.event())?;
+        let random = release.random(paid, &self.plan.event())?;
         self.settle();
         Ok(NoisyHistogram::new(self.plan, &self.sums, &random, release.is_private()))
     }

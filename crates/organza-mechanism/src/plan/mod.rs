@@ -91,7 +91,8 @@ impl Plan {
         &self.0.step_event
     }
 
-    /// A sampler over `units` units, whose randomness comes from `source` under the name of `purpose`.
+    /// A sampler over `units` units, whose randomness comes from `source` under the name of `purpose`: all
+    /// samplers of one purpose and source share it, so a step that one has drawn is refused by the others.
     /// The number of units is private unless it was declared public; batches do not show it.
     pub fn sampler(&self, purpose: &str, units: u64, source: &RandomSource) -> PoissonSampler {
         PoissonSampler::new(self.clone(), purpose, units, source)

@@ -6,6 +6,7 @@
 //! resumed with the same key draws the same noise again.
 
 mod stream;
+mod turns;
 
 use aes::Aes256Enc;
 use aes::cipher::{BlockCipherEncrypt, KeyInit};
@@ -14,26 +15,35 @@ pub use stream::PrivateRandom;
 use stream::number;
 pub(crate) use stream::{AT_ONCE, Word, Words};
 use thiserror::Error;
+pub(crate) use turns::Turn;
+use turns::Turns;
 use zeroize::Zeroize;
 
-/// What randomness is for. Two purposes never share bits.
+/// What randomness is for, where it hides nothing. Two purposes never share bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u16)]
 pub enum Purpose {
     /// Which units join a batch.
     Batch = 1,
-    /// Which coordinates or rows are selected.
-    Selection = 2,
-    /// The noise on gradients.
-    Noise = 3,
-    /// Releases made once, such as a vocabulary or counts.
-    Release = 4,
     /// The initial model.
     Initialisation = 5,
     /// Negative examples and other draws that do not depend on the data.
     Negatives = 6,
     /// Splits of the data, canaries, synthetic data.
     Data = 7,
+}
+
+/// What randomness is for, where it hides data: this crate alone draws it, against the proof of a charge. It shares
+/// no bits with any [`Purpose`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u16)]
+pub(crate) enum Secret {
+    /// Which coordinates or rows are selected.
+    Selection = 2,
+    /// The noise on gradients.
+    Noise = 3,
+    /// Releases made once, such as a vocabulary or counts.
+    Release = 4,
     /// The public name of the key, and nothing else.
     Fingerprint = 8,
     /// The noise of a step on the rows that it touched, where that on others is left for later.
@@ -89,11 +99,23 @@ impl std::fmt::Debug for StreamKey {
 /// # Privacy
 /// The noise is private only while the key is: [`RandomSource::is_private`] is false for a seeded
 /// source, and whoever writes a certificate has to say so.
+///
+/// What hides data is drawn once: a source remembers which steps of which name were handed out, and its clones
+/// and all that are [named](RandomSource::named) from it remember with it. A second source of the same key knows
+/// nothing of the first: see [`RandomSource::resume`].
+///
+/// Noise itself is not to be had here, but only from a mechanism that was paid for:
+/// ```compile_fail,E0599
+/// # use organza_mechanism::{Purpose, RandomSource};
+/// # let source = RandomSource::from_seed(1);
+/// source.substream(Purpose::Noise, 0, 0);
+/// ```
 #[derive(Clone)]
 pub struct RandomSource {
     key: StreamKey,
     cipher: Aes256Enc,
     origin: Origin,
+    turns: Turns,
 }
 
 impl std::fmt::Debug for RandomSource {
@@ -123,9 +145,25 @@ impl RandomSource {
     }
 
     /// The source of a run that goes on, from what was kept of it.
+    ///
+    /// # Privacy
+    /// It draws steps again that the run has drawn before, with the same noise. That is a copy, which tells
+    /// nothing new, on the same data, from the same state and with the same settings, and bares the data on any
+    /// others. So whoever keeps a key keeps with it, as privately, a fingerprint of the data, the settings and the
+    /// state, and refuses to go on with anything else; the session of `organza-train` does. The same holds of two
+    /// sources of one seed, which are for tests.
     pub fn resume(key: StreamKey, origin: Origin) -> Self {
+        Self::with_turns(key, origin, Turns::default())
+    }
+
+    fn with_turns(key: StreamKey, origin: Origin, turns: Turns) -> Self {
         let cipher = Aes256Enc::new(&key.0.into());
-        Self { key, cipher, origin }
+        Self { key, cipher, origin, turns }
+    }
+
+    /// The turn of each step that is drawn from this very key.
+    pub(crate) fn turn(&self) -> Turn {
+        self.turns.of(self.fingerprint())
     }
 
     /// The key, for the private part of a run.
@@ -145,7 +183,7 @@ impl RandomSource {
 
     /// The public name of the key: the first 128 bits of a substream that serves nothing else.
     pub fn fingerprint(&self) -> KeyFingerprint {
-        let mut random = self.substream(Purpose::Fingerprint, 0, 0);
+        let mut random = self.secret(Secret::Fingerprint, 0).shard(0);
         let bits = u128::from(random.word()) << 64 | u128::from(random.word());
         KeyFingerprint::new(bits.to_le_bytes())
     }
@@ -173,7 +211,7 @@ impl RandomSource {
             }
             target.copy_from_slice(&state);
         }
-        Self::resume(StreamKey(key), self.origin)
+        Self::with_turns(StreamKey(key), self.origin, self.turns.clone())
     }
 
     /// The bits for one use: always the same for the same three, and unrelated for any others.
@@ -182,15 +220,23 @@ impl RandomSource {
     }
 
     /// The substreams of one purpose in one step, for whoever needs many shards.
-    ///
+    pub fn step(&self, purpose: Purpose, step: u64) -> StepRandom {
+        self.numbered(purpose as u16, step)
+    }
+
+    /// What hides data in one step. Whoever asks has seen the proof of a charge, and taken the turn of the step.
+    pub(crate) fn secret(&self, secret: Secret, step: u64) -> StepRandom {
+        self.numbered(secret as u16, step)
+    }
+
     /// Their key is the run's key applied to two blocks that hold all of (purpose, step) and a half
     /// number, so distinct uses have distinct, unpredictable keys; the shard is the nonce under it.
-    pub fn step(&self, purpose: Purpose, step: u64) -> StepRandom {
+    fn numbered(&self, purpose: u16, step: u64) -> StepRandom {
         let mut key = [0; 32];
         for (half, target) in key.chunks_exact_mut(16).enumerate() {
             let mut block = [0; 16];
             block[..8].copy_from_slice(&step.to_le_bytes());
-            block[12..14].copy_from_slice(&(purpose as u16).to_le_bytes());
+            block[12..14].copy_from_slice(&purpose.to_le_bytes());
             block[14] = half as u8;
             let mut block = block.into();
             self.cipher.encrypt_block(&mut block);
@@ -249,8 +295,8 @@ mod tests {
     fn the_same_use_gives_the_same_bits() {
         let source = RandomSource::from_seed(7);
         let again = RandomSource::resume(source.key().clone(), source.origin());
-        let one = first(&mut source.substream(Purpose::Noise, 3, 1));
-        assert_eq!(one, first(&mut again.substream(Purpose::Noise, 3, 1)));
+        let one = first(&mut source.secret(Secret::Noise, 3).shard(1));
+        assert_eq!(one, first(&mut again.secret(Secret::Noise, 3).shard(1)));
         assert_eq!(source.fingerprint(), again.fingerprint());
         assert_ne!(source.fingerprint(), RandomSource::from_seed(8).fingerprint());
         let names = ["", "a", "a\0", "training", "curve", "a name that is longer than a block"];
@@ -265,22 +311,33 @@ mod tests {
     #[test]
     fn every_part_of_the_name_matters() {
         let source = RandomSource::from_seed(7);
-        let one = first(&mut source.substream(Purpose::Noise, 3, 1));
-        for (purpose, step, shard) in [
-            (Purpose::Selection, 3, 1),
-            (Purpose::Noise, 4, 1),
-            (Purpose::Noise, 3 + (1 << 32), 1),
-            (Purpose::Noise, 3, 2),
-            (Purpose::Noise, 3, 1 + (1 << 40)),
+        let one = first(&mut source.secret(Secret::Noise, 3).shard(1));
+        for (secret, step, shard) in [
+            (Secret::Selection, 3, 1),
+            (Secret::Noise, 4, 1),
+            (Secret::Noise, 3 + (1 << 32), 1),
+            (Secret::Noise, 3, 2),
+            (Secret::Noise, 3, 1 + (1 << 40)),
         ] {
-            assert_ne!(one, first(&mut source.substream(purpose, step, shard)));
+            assert_ne!(one, first(&mut source.secret(secret, step).shard(shard)));
         }
-        assert_ne!(one, first(&mut RandomSource::from_seed(8).substream(Purpose::Noise, 3, 1)));
+        assert_ne!(one, first(&mut RandomSource::from_seed(8).secret(Secret::Noise, 3).shard(1)));
+    }
+
+    #[test]
+    fn a_source_remembers_what_its_clones_and_names_have_drawn() {
+        let source = RandomSource::from_seed(7);
+        assert!(source.named("training").turn().take(4));
+        assert!(!source.clone().named("training").turn().take(4));
+        assert!(!source.named("training").turn().take(3));
+        assert!(source.named("other").turn().take(0) && source.turn().take(0));
+        let again = RandomSource::resume(source.key().clone(), source.origin());
+        assert!(again.named("training").turn().take(4), "which its owner has to vouch for");
     }
 
     #[test]
     fn another_shard_starts_at_its_first_bit() {
-        let step = RandomSource::from_seed(7).step(Purpose::Noise, 3);
+        let step = RandomSource::from_seed(7).secret(Secret::Noise, 3);
         let mut random = step.shard(1);
         first(&mut random);
         for shard in [5, 1, u64::MAX] {
@@ -291,7 +348,7 @@ mod tests {
 
     #[test]
     fn shards_filled_together_have_the_bits_of_each() {
-        let random = RandomSource::from_seed(7).step(Purpose::Noise, 3);
+        let random = RandomSource::from_seed(7).secret(Secret::Noise, 3);
         for (shards, each) in [(vec![9], 128), (vec![0, u32::MAX], 64), ((3..11).collect(), 16)] {
             let (mut together, mut alone) = (Words::default(), Words::default());
             let parts = random.fill_shards(&shards, each, &mut together).chunks(each);
@@ -304,7 +361,7 @@ mod tests {
     #[test]
     fn bulk_and_scalar_draws_never_overlap() {
         let source = RandomSource::from_seed(7);
-        let mut random = source.substream(Purpose::Noise, 0, 0);
+        let mut random = source.secret(Secret::Noise, 0).shard(0);
         let mut seen = first(&mut random);
         let mut bulk = Words::default();
         for count in [256, 256, 20, 129] {
@@ -331,7 +388,7 @@ mod tests {
     /// value was computed by OpenSSL's AES from the definition above.
     #[test]
     fn the_stream_is_stable() {
-        let mut random = RandomSource::from_seed(0).substream(Purpose::Noise, 0, 0);
+        let mut random = RandomSource::from_seed(0).secret(Secret::Noise, 0).shard(0);
         assert_eq!(random.word(), 2_294_067_375_321_496_626);
     }
 }

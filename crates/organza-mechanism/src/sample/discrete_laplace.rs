@@ -1,6 +1,6 @@
 //! The discrete Laplace law: two-sided geometric noise.
 
-use crate::exact::functions::{exp_negative, ratio, reciprocal};
+use crate::exact::functions::{exp_negative, ratio};
 use crate::exact::interval::Interval;
 use crate::exact::inversion::Tail;
 
@@ -52,7 +52,7 @@ impl Tail for DiscreteLaplace {
         let from_zero = |value: u64| {
             let top = exp_negative(ratio(value, self.scale, places).as_ref(), places);
             let ratio = exp_negative(ratio(1, self.scale, places).as_ref(), places);
-            top.multiply(&reciprocal(&one.add(&ratio)?))
+            top.quotient(&one.add(&ratio)?)
         };
         match u64::try_from(value) {
             Ok(value) => from_zero(value),

@@ -122,7 +122,7 @@ fn polynomial<const TERMS: usize>(z: f64, coefficients: [f64; TERMS]) -> f64 {
 /// With x = 2^e m, m in \[sqrt(1/2), sqrt2): ln m = 2 artanh s, s = (m-1)/(m+1), |s| < 0.172, and artanh s =
 /// s + s^3 P(s^2), with the P of least error: 2e-16 of the whole.
 #[inline(always)]
-fn twice_exponential(bits: u64) -> f64 {
+pub(super) fn twice_exponential(bits: u64) -> f64 {
     let x = (bits as f64 + 0.5) * ULP_OF_WORD;
     let offset = x.to_bits().wrapping_sub(ROOT_HALF);
     let exponent = ((offset as i64) >> 52) as f64;
@@ -145,7 +145,7 @@ fn twice_exponential(bits: u64) -> f64 {
 
 /// Sine and cosine of a uniform angle: two bits choose the quarter, the others the place in it.
 #[inline(always)]
-fn sine_cosine(bits: u64) -> (f64, f64) {
+pub(super) fn sine_cosine(bits: u64) -> (f64, f64) {
     // From -pi/4 to pi/4: sin a = a + a^3 S(a^2) and cos a = 1 + a^2 C(a^2), with the S and C of least error,
     // 3e-18 and 5e-17.
     let angle = ((bits << 2) as i64 as f64) * (FRAC_PI_2 * ULP_OF_WORD);

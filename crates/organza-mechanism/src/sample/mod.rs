@@ -1,7 +1,8 @@
 //! Samplers: one distribution a file, complete in its tails.
 //!
-//! A sampler draws real numbers as doubles; whoever adds them to data rounds them to the grid first
-//! (see [`Grid`](crate::Grid)). [`IntegerNoise`] draws whole numbers, exactly.
+//! [`IntegerNoise`] draws whole numbers, exactly, and so does `RoundedNormals` in bulk, which is the noise of steps. The
+//! other samplers draw real numbers as doubles; whoever adds them to data rounds them to the grid first (see
+//! [`Grid`](crate::Grid)).
 
 mod binomial;
 mod discrete_laplace;
@@ -12,7 +13,9 @@ mod gumbel;
 mod integer_noise;
 mod laplace;
 mod quantile;
+mod rounded_exactly;
 mod rounded_gaussian;
+mod rounded_normals;
 mod subset;
 mod uniform;
 
@@ -20,7 +23,7 @@ pub use binomial::binomial;
 #[cfg(test)]
 pub(crate) use discrete_laplace::DiscreteLaplace;
 pub use exponential::{exponential, probability_of_exponential_above};
-pub(crate) use gaussian::{CHUNK, Scratch, normals_of, size_of_block};
+pub(crate) use gaussian::{CHUNK, Scratch, size_of_block};
 pub use gaussian::{fill_normal, fill_normal_f32, normal};
 pub use geometric::{Hazard, geometric};
 pub use gumbel::gumbel;
@@ -30,5 +33,6 @@ pub use laplace::{laplace, laplace_above};
 pub(crate) use quantile::normal_quantile;
 #[cfg(test)]
 pub(crate) use rounded_gaussian::RoundedGaussian;
+pub(crate) use rounded_normals::RoundedNormals;
 pub use subset::{Skips, Subset, poisson_subset, uniform_subset};
 pub use uniform::{below, coin, unit};

@@ -1,7 +1,8 @@
 //! Counts of items over the units, and their release.
 
 use super::plan::{ItemsPlan, Method};
-use crate::release::{NotPaid, Release};
+use crate::due::NotPaid;
+use crate::release::Release;
 use crate::sample::uniform_subset;
 use organza_ledger::Charged;
 use std::collections::BTreeMap;
@@ -64,9 +65,9 @@ impl<Item: Ord> ItemCounts<Item> {
     /// The noise, and what reaches the threshold.
     ///
     /// # Errors
-    /// If the charge is not for this release of this plan.
+    /// If the charge is not for this release of this plan, or it was released before.
     pub fn noise(self, paid: Charged) -> Result<NoisyItems<Item>, NotPaid> {
-        let mut random = self.release.paid(paid, &self.plan.event())?.shard(0);
+        let mut random = self.release.random(paid, &self.plan.event())?.shard(0);
         let items = match &self.plan.method {
             Method::Threshold { noise, threshold, step, .. } => {
                 let mut items: Vec<(Item, i64)> = self

@@ -5,7 +5,8 @@
 mod counting;
 
 use counting::{Counting, allocations};
-use organza_ledger::{MaxNoise, Neighbouring};
+use organza_ledger::testing::paid;
+use organza_ledger::{Charged, MaxNoise, Neighbouring};
 use organza_mechanism::{
     By, Debt, Indebted, NoiseSettings, PlainSum, Plan, PlanSettings, PoissonSampler, RandomSource,
     SelectionSettings, Shape, Touched, UnitGradient,
@@ -55,7 +56,8 @@ fn selections() -> Vec<SelectionSettings> {
     selections
 }
 
-fn sampler(selection: SelectionSettings, second_clip: Option<f64>) -> PoissonSampler {
+/// A sampler whose steps are paid for.
+fn sampler(selection: SelectionSettings, second_clip: Option<f64>) -> (PoissonSampler, Charged) {
     let plan = Plan::new(PlanSettings {
         shape: Shape::table(ROWS, DIMENSIONS).unwrap(),
         neighbouring: Neighbouring::AddRemove,
@@ -65,7 +67,9 @@ fn sampler(selection: SelectionSettings, second_clip: Option<f64>) -> PoissonSam
         selection,
         noise: NoiseSettings::Gaussian { multiplier: 0.5, second_clip },
     });
-    plan.unwrap().sampler("training", UNITS, &RandomSource::from_seed(6))
+    let sampler = plan.unwrap().sampler("training", UNITS, &RandomSource::from_seed(6));
+    let paid = paid(sampler.charge(0..1 << 20));
+    (sampler, paid)
 }
 
 fn gradient(step: u64, unit: u64, gradient: &mut UnitGradient) {
@@ -87,9 +91,12 @@ fn steps(mut step: impl FnMut(u64)) -> u64 {
 fn a_step_with_any_selection_asks_for_no_memory() {
     for selection in selections() {
         for second_clip in [None, Some(0.05)] {
-            let sampler = sampler(selection.clone(), second_clip);
+            let (sampler, paid) = sampler(selection.clone(), second_clip);
             let asked = steps(|step| {
-                let sum = sampler.batch(step).sum(|unit, target| gradient(step, unit, target));
+                let sum = sampler
+                    .batch(step, &paid)
+                    .unwrap()
+                    .sum(|unit, target| gradient(step, unit, target));
                 sum.select().noise().visit(|_, values| {
                     black_box(values[0]);
                 });
@@ -109,13 +116,17 @@ fn a_step_that_leaves_noise_for_later_asks_for_no_memory() {
             });
         }
     }
-    let sampler = sampler(SelectionSettings::Everything, None);
-    let owed = sampler.owed_noise().unwrap();
-    let mut row = [0.0; DIMENSIONS as usize];
-    let debts = [Debt { row: 3, squared_rates: 0.1, place: 0..DIMENSIONS as usize }];
+    let (sampler, paid) = sampler(SelectionSettings::Everything, None);
+    let grid = DeferredGrid::new(ROWS * DIMENSIONS, 1 << 20, 1.0, 1e-6).unwrap();
+    let deferral = sampler.defer(&grid).unwrap();
+    let charge = deferral.charge();
+    let owed = deferral.paid(organza_ledger::testing::paid(charge)).unwrap();
+    let mut row = [0; DIMENSIONS as usize];
+    let debts = [Debt { row: 3, steps: 7, place: 0..DIMENSIONS as usize }];
     let asked = steps(|step| {
-        owed.settling(step).add(&debts, 0, &mut row);
-        let sum = sampler.batch(step).sum(|unit, target| gradient(step, unit, target));
+        owed.settling(step).take_off(&debts, 0, &mut row);
+        let sum =
+            sampler.batch(step, &paid).unwrap().sum(|unit, target| gradient(step, unit, target));
         sum.select().noise_touched(&owed).unwrap().pay_into(&mut Nothing);
     });
     assert_eq!(asked, 0);
@@ -138,9 +149,10 @@ fn a_plain_sum_asks_for_no_memory() {
 /// The count would see a step that does not give its memory back.
 #[test]
 fn a_step_that_keeps_its_memory_is_caught() {
-    let sampler = sampler(SelectionSettings::Everything, None);
+    let (sampler, paid) = sampler(SelectionSettings::Everything, None);
     let asked = steps(|step| {
-        let sum = sampler.batch(step).sum(|unit, target| gradient(step, unit, target));
+        let sum =
+            sampler.batch(step, &paid).unwrap().sum(|unit, target| gradient(step, unit, target));
         std::mem::forget(sum.select().noise());
     });
     assert!(asked > 0);

@@ -1,6 +1,6 @@
 //! Steps with next to nothing in them.
 
-use crate::support::{selections, settings, source, sum, values};
+use crate::support::{batch_of, selections, settings, sum, values};
 use organza_mechanism::{By, Plan, SelectionSettings, Shape};
 
 #[test]
@@ -59,7 +59,7 @@ fn one_coordinate_is_enough() {
 #[test]
 fn a_row_beyond_the_last_does_not_exist() {
     let plan = Plan::new(settings(SelectionSettings::Everything, None)).unwrap();
-    plan.sampler("training", 1, &source()).batch(0).sum(|_, gradient| {
+    batch_of(&plan, 1, 0).sum(|_, gradient| {
         assert!(gradient.row(59).is_some());
         assert!(gradient.row(60).is_none() && gradient.row(u32::MAX).is_none());
     });

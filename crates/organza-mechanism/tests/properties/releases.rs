@@ -2,7 +2,7 @@
 //! sensitivity that the noise is in proportion to.
 
 use crate::support::{
-    Rows, cases, finite_value, selections, settings, source, sum, unit, values, write,
+    Rows, batch_of, cases, finite_value, selections, settings, sum, unit, values, write,
 };
 use organza_mechanism::{NoiseSettings, Plan, SelectionSettings, Shape};
 use proptest::prelude::*;
@@ -117,8 +117,7 @@ fn blocks_give_the_same_bits_in_any_order() {
     settings.shape = Shape::tables(&[(9_000, 3), (7, 5)]).unwrap();
     let plan = Plan::new(settings).unwrap();
     let rows: Rows = (0..9_007).step_by(700).map(|row| (row, vec![0.5, -0.25, 1.0])).collect();
-    let sum =
-        plan.sampler("training", 1, &source()).batch(5).sum(|_, gradient| write(&rows, gradient));
+    let sum = batch_of(&plan, 1, 5).sum(|_, gradient| write(&rows, gradient));
     let noised = sum.select().noise();
     assert_eq!(noised.blocks(), 27_035_u64.div_ceil(8_192));
     let block = |number: u64| {

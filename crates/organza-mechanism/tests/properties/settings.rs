@@ -1,6 +1,6 @@
 //! Settings of any kind: refused with advice, or a plan that runs.
 
-use crate::support::{cases, source};
+use crate::support::{batch_of, cases};
 use organza_ledger::{MaxNoise, Neighbouring};
 use organza_mechanism::{
     By, NoiseSettings, NumericSparse, Plan, PlanError, PlanSettings, SelectionSettings, Shape,
@@ -120,7 +120,7 @@ fn step(plan: &Plan) -> Result<(), TestCaseError> {
         return Ok(());
     }
     let last = (shape.rows() - 1) as u32;
-    let sum = plan.sampler("training", 4, &source()).batch(1).sum(|unit, gradient| {
+    let sum = batch_of(plan, 4, 1).sum(|unit, gradient| {
         if unit % 2 == 0 {
             gradient.row(0).unwrap().fill(0.5);
             gradient.row(last).unwrap()[0] += unit as f32 - 1.0;

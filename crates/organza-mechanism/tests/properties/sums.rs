@@ -71,7 +71,7 @@ proptest! {
 fn parts_of_different_drawings_are_refused() {
     let plan = Plan::new(settings(selections()[0].clone(), None)).unwrap();
     let parts = |step: u64| -> Vec<PartSum> {
-        let batch = plan.sampler("training", 3, &crate::support::source()).batch(step);
+        let batch = crate::support::batch_of(&plan, 3, step);
         batch.split(2).into_iter().map(|part| part.sum(|_, _| ())).collect()
     };
     assert!(PartSum::join(parts(1)).is_some());

@@ -1,5 +1,6 @@
 //! Plans and gradients to try properties on.
 
+use organza_ledger::testing::paid;
 use organza_ledger::{MaxNoise, Neighbouring};
 use organza_mechanism::{
     Batch, BatchSum, By, NoiseSettings, Noised, Plan, PlanSettings, RandomSource, Selection,
@@ -88,8 +89,14 @@ pub fn write(rows: &Rows, gradient: &mut UnitGradient) {
     }
 }
 
+/// The batch of a step of all of `units`, paid for.
+pub fn batch_of(plan: &Plan, units: u64, step: u64) -> Batch {
+    let sampler = plan.sampler("training", units, &source());
+    sampler.batch(step, &paid(sampler.charge(step..step + 1))).unwrap()
+}
+
 pub fn batch(plan: &Plan, units: &[Rows]) -> Batch {
-    plan.sampler("training", units.len() as u64, &source()).batch(5)
+    batch_of(plan, units.len() as u64, 5)
 }
 
 pub fn sum(plan: &Plan, units: &[Rows]) -> BatchSum {

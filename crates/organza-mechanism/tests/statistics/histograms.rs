@@ -14,7 +14,7 @@ fn plan(bound: Bound, noise: CountNoise, bar: Option<f64>) -> HistogramPlan {
 }
 
 /// The released cells of one run; the cells 1 and 4 have the counts 3 and 1.
-fn run(plan: &HistogramPlan, paid: &mut Paid, number: u64) -> Vec<(u64, f64)> {
+fn run(plan: &HistogramPlan, paid: &Paid<'_>, number: u64) -> Vec<(u64, f64)> {
     let (release, charged) = paid.number(number);
     let mut histogram = plan.histogram();
     let mut unit = UnitCounts::new();
@@ -33,10 +33,10 @@ fn class(cells: &[(u64, f64)]) -> usize {
 }
 
 fn classes(plan: &HistogramPlan, seed: u64, cut: impl Fn(&mut Vec<(u64, f64)>)) -> Vec<u64> {
-    let mut paid = Paid::new(seed, |source| plan.release("counts", source));
+    let paid = Paid::new(seed, |source| plan.release("counts", source));
     let mut counts = vec![0; 64 * 21];
     for number in 0..60_000 {
-        let mut cells = run(plan, &mut paid, number);
+        let mut cells = run(plan, &paid, number);
         assert!(cells.is_sorted_by(|one, other| one.0 < other.0));
         cut(&mut cells);
         counts[class(&cells)] += 1;
@@ -74,11 +74,11 @@ fn the_constants_of_the_bar_are_right() {
     let runs = 60_000;
     for (test, noise) in (2_130..).zip([0.4, 1.5]) {
         let plan = plan(Bound::Total(1), CountNoise::DiscreteLaplace { epsilon: noise }, Some(2.0));
-        let mut paid = Paid::new(test, |source| plan.release("counts", source));
+        let paid = Paid::new(test, |source| plan.release("counts", source));
         let mut shown = [0_u64; CELLS as usize];
         let mut sums = [0.0; CELLS as usize];
         for number in 0..runs {
-            for (cell, count) in run(&plan, &mut paid, number) {
+            for (cell, count) in run(&plan, &paid, number) {
                 shown[cell as usize] += 1;
                 sums[cell as usize] += count;
             }

@@ -3,6 +3,7 @@
 use crate::sampler_checks::worst;
 use crate::support::{FALSE_ALARM, chi_squared, kolmogorov_smirnov, random};
 use organza_ledger::Neighbouring;
+use organza_ledger::testing::paid;
 use organza_mechanism::random::{PrivateRandom, Purpose};
 use organza_mechanism::sample::{fill_normal, fill_normal_f32, normal};
 use organza_mechanism::{
@@ -209,7 +210,7 @@ fn substreams_are_independent_and_reuse_is_caught() {
     let source = RandomSource::from_seed(440);
     let noise = |step: u64, shard: u64| {
         let mut values = vec![0.0; 1_000];
-        fill_normal(&mut values, &mut source.substream(Purpose::Noise, step, shard));
+        fill_normal(&mut values, &mut source.substream(Purpose::Data, step, shard));
         values
     };
     let p_value = substream_check(noise);
@@ -219,7 +220,7 @@ fn substreams_are_independent_and_reuse_is_caught() {
     // A stream that goes on one draw later is no fresh one either, once the shift is undone.
     let shifted = |step: u64, shard: u64| {
         let mut values = vec![0.0; 1_000 + (step % 2) as usize * BLOCK];
-        fill_normal(&mut values, &mut source.substream(Purpose::Noise, step / 2, shard));
+        fill_normal(&mut values, &mut source.substream(Purpose::Data, step / 2, shard));
         values.split_off((step % 2) as usize * BLOCK)
     };
     let undone = |step: u64, shard: u64| {
@@ -241,8 +242,8 @@ fn released(multiplier: f64, step: u64) -> (Vec<f64>, f64) {
         noise: NoiseSettings::Gaussian { multiplier, second_clip: None },
     })
     .unwrap();
-    let source = RandomSource::from_seed(450);
-    let sum = plan.sampler("training", 0, &source).batch(step).sum(|_, _| ());
+    let sampler = plan.sampler("training", 0, &RandomSource::from_seed(450));
+    let sum = sampler.batch(step, &paid(sampler.charge(step..step + 1))).unwrap().sum(|_, _| ());
     let mut values = Vec::new();
     sum.select().noise().visit(|first, run| {
         assert_eq!(first, values.len() as u64);

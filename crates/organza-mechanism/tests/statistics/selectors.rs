@@ -2,6 +2,7 @@
 
 use crate::naive::{Threshold, noisy_max_law, sparse_vector_law, weighted_law};
 use crate::support::{FALSE_ALARM, chi_squared};
+use organza_ledger::testing::paid;
 use organza_ledger::{MaxNoise, Neighbouring};
 use organza_mechanism::{
     By, NoiseSettings, Plan, PlanSettings, RandomSource, Selection, SelectionSettings, Shape,
@@ -73,8 +74,9 @@ impl Data {
         };
         let (plan, source) = (Plan::new(settings).unwrap(), RandomSource::from_seed(seed));
         let sampler = plan.sampler("training", self.units.len() as u64, &source);
+        let paid = paid(sampler.charge(0..runs));
         for step in 0..runs {
-            let sum = sampler.batch(step).sum(|unit, gradient| {
+            let sum = sampler.batch(step, &paid).unwrap().sum(|unit, gradient| {
                 for (row, values) in &self.units[unit as usize] {
                     gradient.row(*row).unwrap().copy_from_slice(values);
                 }

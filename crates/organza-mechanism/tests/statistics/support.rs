@@ -11,7 +11,7 @@ pub(crate) const FALSE_ALARM: f64 = 1e-6;
 
 /// Fixed randomness for the test with this number.
 pub(crate) fn random(test: u64) -> PrivateRandom {
-    RandomSource::from_seed(test).substream(Purpose::Noise, 0, 0)
+    RandomSource::from_seed(test).substream(Purpose::Data, 0, 0)
 }
 
 /// The p-value of the Kolmogorov-Smirnov test of `samples` against a continuous distribution function

@@ -8,6 +8,7 @@
 
 mod adam;
 mod aligned;
+mod lent;
 mod owed;
 mod parts;
 mod powers;
@@ -22,6 +23,7 @@ mod upkeep;
 pub(crate) use adam::AdamSettings;
 pub(crate) use state::{SavedTables, TableState};
 pub use upkeep::Upkeep;
+pub(crate) use upkeep::{deferred, defers};
 
 use crate::optimizer::OptimizerSettings;
 use adam::Moments;
@@ -30,11 +32,10 @@ use organza_mechanism::{Noised, OwedNoise, Shape, TouchedRows};
 use owed::Owed;
 use rayon::prelude::*;
 use resting::Resting;
+use std::ops::Range;
 
 /// Blocks of a dense release that are worth a thread of their own.
 const BLOCKS_OF_A_THREAD: usize = 4;
-/// Rows that are brought up to date together, where all are.
-const ROWS_OF_A_BLOCK: usize = 1 << 16;
 
 /// The parameters of all tables, one table after another, and the state of their optimizer: a
 /// post-processing of what was released.
@@ -60,7 +61,7 @@ enum Kept {
     Adam(Moments),
     /// Coordinates are kept at their resting places.
     Resting(Box<Resting>),
-    /// Rows owe noise.
+    /// Rows owe noise, and weights are whole numbers unless they are read.
     Owed(Box<Owed>),
 }
 
@@ -75,6 +76,10 @@ impl Tables {
         initial: Vec<f32>,
     ) -> Option<Self> {
         let coordinates = shape.coordinates() as usize;
+        if initial.len() != coordinates {
+            return None;
+        }
+        let mut weights = Aligned::new(initial, 0);
         let kept = match (optimizer, optimizer.adam_settings(), upkeep) {
             (_, Some(adam), Upkeep::WhenRead) => match Resting::new(adam, &shape) {
                 Some(resting) => Kept::Resting(Box::new(resting)),
@@ -82,18 +87,12 @@ impl Tables {
             },
             (_, Some(adam), _) => Kept::Adam(Moments::new(adam, coordinates)),
             (OptimizerSettings::Sgd { learning_rate }, _, Upkeep::Owed(noise)) => {
-                Kept::Owed(Box::new(Owed::new(learning_rate, noise, &shape)))
+                Kept::Owed(Box::new(Owed::new(learning_rate, noise, &shape, &mut weights)))
             }
             (OptimizerSettings::Sgd { learning_rate }, ..) => Kept::Sgd { learning_rate },
             (OptimizerSettings::Adam { .. }, None, _) => return None,
         };
-        (initial.len() == coordinates).then_some(Self {
-            shape,
-            steps: 0,
-            weights: Aligned::new(initial, 0),
-            kept,
-            asked: Vec::new(),
-        })
+        Some(Self { shape, steps: 0, weights, kept, asked: Vec::new() })
     }
 
     /// The steps that were made.
@@ -164,10 +163,15 @@ impl Tables {
         match self.kept {
             Kept::Sgd { .. } | Kept::Adam(_) => {}
             Kept::Resting(resting) => resting.finish(&self.shape, &mut self.weights, self.steps),
-            Kept::Owed(_) => self.read().all(),
+            Kept::Owed(owed) => owed.finish(&self.shape, &mut self.weights, self.steps),
         }
         self.weights.into_values()
     }
+}
+
+/// Where the values of `row` stand: nowhere, beyond the last row.
+fn place_of(shape: &Shape, row: u32) -> Range<usize> {
+    shape.row(row).map_or(0..0, |(first, length)| first as usize..first as usize + length)
 }
 
 fn descend(
@@ -241,7 +245,7 @@ impl Reading<'_> {
         match kept {
             Kept::Sgd { .. } | Kept::Adam(_) => {}
             Kept::Resting(resting) => resting.lend(shape, weights, *steps, rows),
-            Kept::Owed(owed) => owed.settle(shape, weights, *steps, rows),
+            Kept::Owed(owed) => owed.lend(shape, weights, *steps, rows),
         }
     }
 
@@ -254,14 +258,7 @@ impl Reading<'_> {
         match kept {
             Kept::Sgd { .. } | Kept::Adam(_) => {}
             Kept::Resting(resting) => resting.lend_all(shape, weights, *steps),
-            Kept::Owed(owed) => {
-                // In blocks, so that lists of debts stay short.
-                let rows = shape.rows() as u32;
-                for first in (0..rows).step_by(ROWS_OF_A_BLOCK) {
-                    let block = first..rows.min(first.saturating_add(ROWS_OF_A_BLOCK as u32));
-                    owed.settle(shape, weights, *steps, block);
-                }
-            }
+            Kept::Owed(owed) => owed.lend_all(shape, weights, *steps),
         }
     }
 }
@@ -277,8 +274,10 @@ impl std::ops::Deref for Reading<'_> {
 impl Drop for Reading<'_> {
     fn drop(&mut self) {
         let Tables { shape, weights, kept, .. } = &mut *self.tables;
-        if let Kept::Resting(resting) = kept {
-            resting.give_back(shape, weights);
+        match kept {
+            Kept::Sgd { .. } | Kept::Adam(_) => {}
+            Kept::Resting(resting) => resting.give_back(shape, weights),
+            Kept::Owed(owed) => owed.give_back(shape, weights),
         }
     }
 }

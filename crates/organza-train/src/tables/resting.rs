@@ -24,6 +24,7 @@ mod known;
 mod update;
 
 use super::adam::{AdamSettings, SMALLEST};
+use super::lent::{LENT, Lent, give_back};
 use super::parts::{FETCHED, each_few_parts, fetch};
 use super::powers::{power_of_two, running_power};
 use super::regions::{Borders, Region, each_region};
@@ -36,8 +37,6 @@ use update::{Constants, Lanes, Piece, Stage, Update, copy};
 
 /// Marks a coordinate near which `eps` is felt.
 const MARK: u32 = 1 << 31;
-/// Marks a row that is being read.
-const LENT: u32 = 1 << 31;
 /// Steps are counted in 31 bits here.
 pub(crate) const MOST_STEPS: u64 = (1 << 31) - 1;
 /// Coordinates that are updated together.
@@ -56,13 +55,6 @@ pub(crate) struct Resting {
     /// The rows that are being read, by region.
     lent: Vec<Lent>,
     borders: Borders,
-}
-
-/// Rows that are being read, and their resting places, one after another.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Lent {
-    rows: Vec<u32>,
-    saved: Vec<f32>,
 }
 
 /// The numbers that are kept for each coordinate.
@@ -180,7 +172,7 @@ impl Resting {
         self.each_region(shape, weights, &|known, region| {
             let rows = region.rows(rows.clone());
             let Region { by_row: newest, first, weights, memory, .. } = region;
-            let Lent { rows: lent, saved } = &mut memory[0];
+            let Lent { rows: lent, kept } = &mut memory[0];
             let begun = lent.len();
             for (row, number) in rows {
                 if soon {
@@ -199,7 +191,7 @@ impl Resting {
                 fetch(places.clone().map(|place| known.moved(place)));
                 for place in places {
                     let weights = &mut weights[place.weights_from(first)];
-                    saved.extend_from_slice(weights);
+                    kept.extend_from_slice(weights);
                     known.bring(weights, time, place);
                 }
             }
@@ -208,20 +200,7 @@ impl Resting {
 
     /// Puts all lent rows back to their resting places, bit for bit.
     pub(crate) fn give_back(&mut self, shape: &Shape, weights: &mut [f32]) {
-        self.each_region(shape, weights, &|_, region| {
-            let Region { first_row, by_row: newest, first, weights, memory } = region;
-            let Lent { rows, saved } = &mut memory[0];
-            let mut saved_rows = &saved[..];
-            for row in &*rows {
-                newest[(row - first_row) as usize] &= !LENT;
-                let weights = &mut weights[Place::at(shape, *row).weights_from(first)];
-                let (resting, after) = saved_rows.split_at(weights.len());
-                weights.copy_from_slice(resting);
-                saved_rows = after;
-            }
-            rows.clear();
-            saved.clear();
-        });
+        self.each_region(shape, weights, &|_, region| give_back(shape, region));
     }
 
     /// Calls `visit` with each region, its `newest` by row and its lent rows, and all else that is here.

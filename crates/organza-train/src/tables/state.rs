@@ -2,6 +2,7 @@
 
 use super::adam::Moments;
 use super::aligned::Aligned;
+use super::owed::Owed;
 use super::{Kept, Tables};
 
 /// A named list of numbers of a checkpoint.
@@ -27,11 +28,15 @@ const FIRST: &str = "first_moment";
 const SECOND: &str = "second_moment";
 const RESTING: &str = "resting";
 const SETTLED: &str = "settled";
+const WHOLES: &str = "wholes";
 
 impl Tables {
     /// All that makes up the state, to be written as it is.
     pub(crate) fn state(&self) -> Vec<TableState<'_>> {
-        let mut state = vec![TableState::Floats(WEIGHTS, &self.weights)];
+        let mut state = match &self.kept {
+            Kept::Owed(_) => vec![TableState::Counts(WHOLES, Owed::wholes(&self.weights))],
+            _ => vec![TableState::Floats(WEIGHTS, &self.weights)],
+        };
         match &self.kept {
             Kept::Sgd { .. } => {}
             Kept::Adam(moments) => state.extend([
@@ -47,7 +52,13 @@ impl Tables {
     /// Puts the state after `steps` steps into fresh tables of the same settings; `None` if it does not fit.
     pub(crate) fn resume(mut self, steps: u64, saved: &mut dyn SavedTables) -> Option<Self> {
         let coordinates = self.weights.len();
-        let weights = saved.floats(WEIGHTS).filter(|weights| weights.len() == coordinates)?;
+        let weights = match &self.kept {
+            Kept::Owed(_) => bytemuck::cast_vec(saved.counts(WHOLES)?),
+            _ => saved.floats(WEIGHTS)?,
+        };
+        if weights.len() != coordinates {
+            return None;
+        }
         self.weights = Aligned::new(weights, 0);
         self.steps = steps;
         match &mut self.kept {

@@ -1,8 +1,11 @@
 //! When coordinates are brought up to date: a choice that settings make, never the data.
 
+use super::owed::has_room;
 use super::resting::MOST_STEPS;
 use crate::optimizer::OptimizerSettings;
-use organza_mechanism::{By, OwedNoise, Plan, PoissonSampler, SelectionSettings, Shape};
+use organza_mechanism::{
+    By, Deferral, DeferredGrid, OwedNoise, Plan, PoissonSampler, SelectionSettings, Shape,
+};
 
 /// How many rows a unit is taken to read; a pair with eight negatives has ten.
 const ROWS_OF_A_UNIT: f64 = 16.0;
@@ -23,17 +26,20 @@ pub enum Upkeep {
 }
 
 impl Upkeep {
-    /// What is cheaper to expect, for a private run.
+    /// What is cheaper to expect, for a private run; `owed` is the right to leave noise for later, where that was
+    /// paid for.
     ///
     /// # Privacy
     /// It depends on settings alone.
     pub fn of_private(
         plan: &Plan,
-        sampler: &PoissonSampler,
         optimizer: OptimizerSettings,
-        average: bool,
         steps: u64,
+        owed: Option<OwedNoise>,
     ) -> Self {
+        if let Some(owed) = owed {
+            return Self::Owed(owed);
+        }
         let settings = plan.settings();
         let (shape, batch) = (&settings.shape, settings.expected_batch);
         let (coordinates, widest) = (shape.coordinates(), shape.widest() as f64);
@@ -48,18 +54,11 @@ impl Upkeep {
             }
             SelectionSettings::LimitedDomain { draws, .. } => draws as f64 * widest,
         };
-        let wide = coordinates > SMALL && steps <= MOST_STEPS;
         match optimizer {
             OptimizerSettings::Adam { .. }
-                if wide && PRICE * (read + moved) < coordinates as f64 =>
+                if is_wide(shape, steps) && PRICE * (read + moved) < coordinates as f64 =>
             {
                 Self::WhenRead
-            }
-            // The average of weights would need (weight, running sum) drawn together.
-            OptimizerSettings::Sgd { .. }
-                if wide && !average && PRICE * read < coordinates as f64 =>
-            {
-                sampler.owed_noise().map_or(Self::EveryStep, Self::Owed)
             }
             _ => Self::EveryStep,
         }
@@ -72,15 +71,45 @@ impl Upkeep {
         optimizer: OptimizerSettings,
         steps: u64,
     ) -> Self {
-        let coordinates = shape.coordinates();
         let read = expected_batch * ROWS_OF_A_UNIT * shape.widest() as f64;
-        let wide = coordinates > SMALL && steps <= MOST_STEPS;
+        // What is read gets a gradient, so it is moved as well.
+        let pays = PRICE * 2.0 * read < shape.coordinates() as f64;
         match optimizer {
-            // What is read gets a gradient, so it is moved as well.
-            OptimizerSettings::Adam { .. } if wide && PRICE * 2.0 * read < coordinates as f64 => {
-                Self::WhenRead
-            }
+            OptimizerSettings::Adam { .. } if is_wide(shape, steps) && pays => Self::WhenRead,
             _ => Self::EveryStep,
         }
     }
+}
+
+fn is_wide(shape: &Shape, steps: u64) -> bool {
+    shape.coordinates() > SMALL && steps <= MOST_STEPS
+}
+
+/// Whether leaving noise for later pays, where noise lies on everything. The average of weights would need
+/// (weight, running sum) drawn together.
+pub(crate) fn defers(
+    shape: &Shape,
+    expected_batch: f64,
+    optimizer: OptimizerSettings,
+    average: bool,
+    steps: u64,
+) -> bool {
+    let read = expected_batch * ROWS_OF_A_UNIT * shape.widest() as f64;
+    let is_plain = matches!(optimizer, OptimizerSettings::Sgd { .. }) && !average;
+    is_plain && is_wide(shape, steps) && PRICE * read < shape.coordinates() as f64
+}
+
+/// Leave to defer noise on this grid, if the table's numbers have room for the weights.
+///
+/// # Privacy
+/// It depends on settings, and on first weights that were drawn by chance or released.
+pub(crate) fn deferred(
+    sampler: &PoissonSampler,
+    grid: &DeferredGrid,
+    optimizer: OptimizerSettings,
+    initial: &[f32],
+) -> Option<Deferral> {
+    let OptimizerSettings::Sgd { learning_rate } = optimizer else { return None };
+    let deferral = sampler.defer(grid)?;
+    has_room(learning_rate, deferral.unit(), initial).then_some(deferral)
 }

@@ -5,12 +5,13 @@ use organza_data::{
     DeclaredPublic, Layout, Negatives, Objective, Samples, Synthetic, TokenisedText, Tokeniser,
     VocabularySource,
 };
+use organza_ledger::testing::paid;
 use organza_ledger::{Account, AccountError, Budget, Event, Header, Ledger, Neighbouring, Unit};
 use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::sample::{poisson_subset, uniform_subset};
 use organza_mechanism::{
-    By, NoiseSettings, Plan, PlanSettings, Purpose, RandomSource, Selection, SelectionSettings,
-    Shape, UnitGradient,
+    Batch, By, NoiseSettings, Plan, PlanSettings, Purpose, RandomSource, Selection,
+    SelectionSettings, Shape, UnitGradient,
 };
 use organza_model::WordVectors;
 use organza_train::metrics::Point;
@@ -224,6 +225,7 @@ pub(crate) fn record(case: &Case) -> Record {
             method,
             steps: STEPS,
             optimizer,
+            deferred: None,
             average: false,
             evaluate_every: 1,
             checkpoint_every: 4,
@@ -264,6 +266,13 @@ fn train(task: &Watched, plan: &RunPlan, source: &RandomSource, initial: Vec<f32
     assert!(matches!(outcome, Outcome::Done { .. }));
 }
 
+/// The batch of a step once more, by the key: the source itself draws it once.
+fn again(plan: &Plan, task: &WordTask, source: &RandomSource, step: u64) -> Batch {
+    let source = RandomSource::resume(source.key().clone(), source.origin());
+    let sampler = plan.sampler("training", task.units(), &source);
+    sampler.batch(step, &paid(sampler.charge(step..step + 1))).unwrap()
+}
+
 /// What the library drew in one step, from the same source.
 fn recorded(
     case: &Case,
@@ -277,7 +286,7 @@ fn recorded(
     let negatives = Negatives::uniform(WORDS).unwrap();
     let rate = plan.settings().rate;
     let joined: Vec<u64> = if case.private {
-        plan.sampler("training", task.units(), source).batch(step).units().to_vec()
+        again(plan, task, source, step).units().to_vec()
     } else {
         poisson_subset(task.units(), rate, &mut source.substream(Purpose::Batch, step, 0)).collect()
     };
@@ -308,7 +317,7 @@ fn recorded(
 
     // The selection as it was released: the same gradients, the same bits.
     let draws = source.step(Purpose::Negatives, step);
-    let sum = plan.sampler("training", task.units(), source).batch(step).sum(|unit, gradient| {
+    let sum = again(plan, task, source, step).sum(|unit, gradient| {
         task.gradient(parameters, unit, &mut draws.shard(unit), &mut Into(gradient));
     });
     let selected = sum.select();
@@ -327,7 +336,7 @@ fn recorded(
     // The noise alone: the same step on gradients that are all zero.
     let mut noise = Vec::new();
     if case.multiplier > 1e-6 {
-        let nothing = plan.sampler("training", task.units(), source).batch(step).sum(|_, _| {});
+        let nothing = again(plan, task, source, step).sum(|_, _| {});
         let released = nothing.select().noise();
         released.visit(|_, values| noise.extend(values.iter().map(|value| f64::from(*value))));
     }

@@ -20,7 +20,7 @@ fn plan(bound: Bound, noise: CountNoise, bar: Option<f64>) -> HistogramPlan {
     HistogramPlan::new(HistogramSettings { cells: 4, neighbouring, bound, noise, bar }).unwrap()
 }
 
-fn release(plan: &HistogramPlan, paid: &mut Paid, number: u64, units: &[&[(u64, f64)]]) -> Cells {
+fn release(plan: &HistogramPlan, paid: &Paid<'_>, number: u64, units: &[&[(u64, f64)]]) -> Cells {
     let (release, charged) = paid.number(number);
     let mut histogram = plan.histogram();
     let mut unit = UnitCounts::new();
@@ -38,12 +38,12 @@ pub(super) fn audit<Class: Ord>(
     [with, without]: [&[&[(u64, f64)]]; 2],
     see: impl Fn(&Cells) -> Class,
 ) -> Audit<Class> {
-    let paid = std::cell::RefCell::new(Paid::new(seed, |source| plan.release("counts", source)));
+    let paid = Paid::new(seed, |source| plan.release("counts", source));
     Audit::new(
         name,
         RUNS,
-        |run| see(&release(plan, &mut paid.borrow_mut(), run, with)),
-        |run| see(&release(plan, &mut paid.borrow_mut(), run, without)),
+        |run| see(&release(plan, &paid, run, with)),
+        |run| see(&release(plan, &paid, run, without)),
     )
 }
 

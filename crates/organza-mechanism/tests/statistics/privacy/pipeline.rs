@@ -1,6 +1,7 @@
 //! The real pipeline as a mechanism: units in, what is released out.
 
-use organza_ledger::Neighbouring;
+use organza_ledger::testing::paid;
+use organza_ledger::{Charged, Neighbouring};
 use organza_mechanism::{
     By, NoiseSettings, Plan, PlanSettings, RandomSource, Selected, Selection, SelectionSettings,
     Shape,
@@ -18,10 +19,12 @@ pub(crate) struct Released {
     pub(crate) values: Vec<f32>,
 }
 
-/// Steps of one plan with seeded randomness.
+/// Steps of one plan with seeded randomness, in any order and as often as a test asks: each from a source of its
+/// own, since one source draws a step once.
 pub(crate) struct Pipeline {
     plan: Plan,
-    source: RandomSource,
+    seed: u64,
+    paid: Charged,
 }
 
 /// The plan that the tests vary: clip 1, no division, every unit in the batch.
@@ -49,7 +52,9 @@ pub(crate) fn gaussian(multiplier: f64) -> NoiseSettings {
 impl Pipeline {
     pub(crate) fn new(seed: u64, settings: PlanSettings) -> Self {
         let plan = Plan::new(settings).expect("a good plan");
-        Self { plan, source: RandomSource::from_seed(seed) }
+        let sampler = plan.sampler("training", 0, &RandomSource::from_seed(seed));
+        let paid = paid(sampler.charge(0..1 << 40));
+        Self { plan, seed, paid }
     }
 
     /// One step on all of `units`.
@@ -67,8 +72,9 @@ impl Pipeline {
     }
 
     fn selected(&self, units: &[Unit], step: u64) -> Selected {
-        let batch = self.plan.sampler("training", units.len() as u64, &self.source).batch(step);
-        let sum = batch.sum(|unit, gradient| {
+        let source = RandomSource::from_seed(self.seed);
+        let sampler = self.plan.sampler("training", units.len() as u64, &source);
+        let sum = sampler.batch(step, &self.paid).expect("paid").sum(|unit, gradient| {
             for (row, value) in units[unit as usize].iter().enumerate() {
                 if *value != 0.0 {
                     gradient.row(row as u32).expect("inside the shape")[0] += *value;

@@ -19,7 +19,7 @@ fn plan(items_per_unit: u64, rule: ItemRule) -> ItemsPlan {
     ItemsPlan::new(ItemSettings { items_per_unit, neighbouring, rule }).unwrap()
 }
 
-fn release(plan: &ItemsPlan, paid: &mut Paid, number: u64, units: &[&[&'static str]]) -> Shown {
+fn release(plan: &ItemsPlan, paid: &Paid<'_>, number: u64, units: &[&[&'static str]]) -> Shown {
     let (release, charged) = paid.number(number);
     let mut counts = plan.counts(release);
     units.iter().for_each(|unit| counts.add(unit.iter().copied()));
@@ -35,12 +35,12 @@ pub(super) fn audit<Class: Ord>(
     [with, without]: [&[&[&'static str]]; 2],
     see: impl Fn(Shown) -> Class,
 ) -> Audit<Class> {
-    let paid = std::cell::RefCell::new(Paid::new(seed, |source| plan.release("words", source)));
+    let paid = Paid::new(seed, |source| plan.release("words", source));
     Audit::new(
         name,
         RUNS,
-        |run| see(release(plan, &mut paid.borrow_mut(), run, with)),
-        |run| see(release(plan, &mut paid.borrow_mut(), run, without)),
+        |run| see(release(plan, &paid, run, with)),
+        |run| see(release(plan, &paid, run, without)),
     )
 }
 

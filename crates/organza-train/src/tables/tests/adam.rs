@@ -3,6 +3,7 @@
 use crate::OptimizerSettings;
 use crate::tables::{AdamSettings, Reading, TableState, Tables, Upkeep};
 use organza_ledger::Neighbouring;
+use organza_ledger::testing::paid;
 use organza_mechanism::{
     NoiseSettings, Plan, PlanSettings, RandomSource, SelectionSettings, Shape,
 };
@@ -223,15 +224,18 @@ fn blocks_of_noise_go_where_they_belong() {
         selection: SelectionSettings::Everything,
         noise: NoiseSettings::Gaussian { multiplier: 1.0, second_clip: None },
     });
-    let sampler = plan.unwrap().sampler("training", 1, &RandomSource::from_seed(6));
+    let plan = plan.unwrap();
     for optimizer in [settings(0.9, 0.999, 1e-8), OptimizerSettings::Sgd { learning_rate: 0.1 }] {
         let fresh = || {
             let initial = vec![0.5; 3_001 * 7];
             Tables::new(shape.clone(), optimizer, Upkeep::EveryStep, initial).unwrap()
         };
         let (mut blocks, mut runs) = (fresh(), fresh());
+        let sampler = plan.sampler("training", 1, &RandomSource::from_seed(6));
+        let paid = paid(sampler.charge(0..3));
         for step in 0..3 {
-            let sum = sampler.batch(step).sum(|_, gradient| gradient.row(2_999).unwrap().fill(0.1));
+            let batch = sampler.batch(step, &paid).unwrap();
+            let sum = batch.sum(|_, gradient| gradient.row(2_999).unwrap().fill(0.1));
             let noised = sum.select().noise();
             assert!(noised.blocks() > 2);
             blocks.apply(&noised);

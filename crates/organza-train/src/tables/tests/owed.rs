@@ -9,9 +9,10 @@
 use crate::OptimizerSettings;
 use crate::tables::{Tables, Upkeep};
 use organza_ledger::Neighbouring;
+use organza_ledger::testing::paid;
 use organza_mechanism::{
-    Debt, Indebted, NoiseSettings, OwedNoise, Plan, PlanSettings, PoissonSampler, RandomSource,
-    SelectionSettings, Shape, Touched,
+    Debt, DeferredGrid, Indebted, NoiseSettings, OwedNoise, Plan, PlanSettings, PoissonSampler,
+    RandomSource, SelectionSettings, Shape, Touched,
 };
 
 const DIMENSIONS: usize = 20_000;
@@ -40,6 +41,14 @@ fn sampler(seed: u64) -> PoissonSampler {
     plan.unwrap().sampler("training", 1, &RandomSource::from_seed(seed))
 }
 
+fn owed(sampler: &PoissonSampler) -> OwedNoise {
+    let coordinates = (PERIODS.len() * DIMENSIONS) as u64;
+    let grid = DeferredGrid::new(coordinates, STEPS, 3.0, 1e-6).unwrap();
+    let deferral = sampler.defer(&grid).unwrap();
+    let charge = deferral.charge();
+    deferral.paid(paid(charge)).unwrap()
+}
+
 fn has_turn(row: usize, step: u64) -> bool {
     step.is_multiple_of(PERIODS[row])
 }
@@ -53,6 +62,7 @@ struct Readings {
 /// Reads rows in the turn, and everything in the middle if that is scheduled.
 fn run(upkeep: impl Fn(&PoissonSampler) -> Upkeep, seed: u64) -> Readings {
     let sampler = sampler(seed);
+    let paid = paid(sampler.charge(0..STEPS));
     let optimizer = OptimizerSettings::Sgd { learning_rate: RATE };
     let initial = vec![0.0; PERIODS.len() * DIMENSIONS];
     let mut tables = Tables::new(shape(), optimizer, upkeep(&sampler), initial).unwrap();
@@ -66,7 +76,7 @@ fn run(upkeep: impl Fn(&PoissonSampler) -> Upkeep, seed: u64) -> Readings {
         for row in (0..PERIODS.len()).filter(|row| has_turn(*row, step)) {
             reading.row(row as u32);
         }
-        let selected = sampler.batch(step).sum(|_, gradient| {
+        let selected = sampler.batch(step, &paid).unwrap().sum(|_, gradient| {
             for row in (0..PERIODS.len()).filter(|row| has_turn(*row, step)) {
                 let weights = &reading[row * DIMENSIONS..(row + 1) * DIMENSIONS];
                 let gradient = gradient.row(row as u32).unwrap();
@@ -160,7 +170,7 @@ fn objection(readings: &Readings) -> Option<String> {
 
 #[test]
 fn owed_noise_has_the_law_of_dense_noise() {
-    let owed = run(|sampler| Upkeep::Owed(sampler.owed_noise().unwrap()), 3);
+    let owed = run(|sampler| Upkeep::Owed(owed(sampler)), 3);
     assert_eq!(objection(&owed), None);
     let dense = run(|_| Upkeep::EveryStep, 4);
     assert_eq!(objection(&dense), None);
@@ -184,7 +194,7 @@ struct Broken {
     owed: OwedNoise,
     steps: u64,
     settled: Vec<u64>,
-    weights: Vec<f32>,
+    wholes: Vec<i32>,
 }
 
 impl Broken {
@@ -194,11 +204,15 @@ impl Broken {
             owes -= 1;
         }
         let name = if self.fault == Fault::SameDraw { 0 } else { self.steps };
-        let squared_rates = owes as f64 * f64::from(RATE).powi(2);
         let place = row * DIMENSIONS..(row + 1) * DIMENSIONS;
-        let debt = Debt { row: row as u32, squared_rates, place };
-        self.owed.settling(name).add(&[debt], 0, &mut self.weights);
+        let debt = Debt { row: row as u32, steps: owes as u32, place };
+        self.owed.settling(name).take_off(&[debt], 0, &mut self.wholes);
         self.settled[row] = self.steps;
+    }
+
+    fn weights(&self) -> Vec<f32> {
+        let scale = f64::from(RATE) * self.owed.unit();
+        self.wholes.iter().map(|whole| (f64::from(*whole) * scale) as f32).collect()
     }
 }
 
@@ -208,8 +222,8 @@ impl Indebted for Broken {
             let row = touched.row(place) as usize;
             self.settle(row);
             touched.gradients(place..place + 1, |_, start, gradient| {
-                let weights = self.weights[row * DIMENSIONS + start..].iter_mut();
-                weights.zip(gradient).for_each(|(weight, slope)| *weight -= RATE * slope);
+                let wholes = self.wholes[row * DIMENSIONS + start..].iter_mut();
+                wholes.zip(gradient).for_each(|(whole, slope)| *whole -= slope);
             });
             self.settled[row] = self.steps + 1;
         }
@@ -218,22 +232,24 @@ impl Indebted for Broken {
 
 fn run_with(fault: Fault) -> Readings {
     let sampler = sampler(5);
-    let owed = sampler.owed_noise().unwrap();
-    let weights = vec![0.0; PERIODS.len() * DIMENSIONS];
-    let mut table = Broken { fault, owed, steps: 0, settled: vec![0; PERIODS.len()], weights };
+    let paid = paid(sampler.charge(0..STEPS));
+    let owed = owed(&sampler);
+    let wholes = vec![0; PERIODS.len() * DIMENSIONS];
+    let mut table = Broken { fault, owed, steps: 0, settled: vec![0; PERIODS.len()], wholes };
     let mut middle = Vec::new();
     for step in 0..STEPS {
         let turns: Vec<usize> = (0..PERIODS.len()).filter(|row| has_turn(*row, step)).collect();
         if step == MIDDLE {
             (0..PERIODS.len()).for_each(|row| table.settle(row));
-            middle.clone_from(&table.weights);
+            middle = table.weights();
         }
         if fault != Fault::ReadUnsettled {
             turns.iter().for_each(|row| table.settle(*row));
         }
-        let selected = sampler.batch(step).sum(|_, gradient| {
+        let weights = table.weights();
+        let selected = sampler.batch(step, &paid).unwrap().sum(|_, gradient| {
             for row in &turns {
-                let weights = &table.weights[row * DIMENSIONS..(row + 1) * DIMENSIONS];
+                let weights = &weights[row * DIMENSIONS..(row + 1) * DIMENSIONS];
                 let gradient = gradient.row(*row as u32).unwrap();
                 gradient.iter_mut().zip(weights).for_each(|(slope, w)| *slope = PULL * w);
             }
@@ -243,7 +259,7 @@ fn run_with(fault: Fault) -> Readings {
         table.steps += 1;
     }
     (0..PERIODS.len()).for_each(|row| table.settle(row));
-    Readings { middle, end: table.weights }
+    Readings { middle, end: table.weights() }
 }
 
 #[test]
@@ -251,5 +267,49 @@ fn faults_of_tables_with_debts_are_seen() {
     assert_eq!(objection(&run_with(Fault::None)), None);
     for fault in [Fault::TooLittle, Fault::ReadUnsettled, Fault::SameDraw] {
         assert!(objection(&run_with(fault)).is_some(), "{fault:?}");
+    }
+}
+
+/// What a table holds is whole numbers, so weights are multiples of one public scale, whatever was touched: the forms
+/// that rounding to floats would leave are not there. And reading changes no number.
+#[test]
+fn weights_are_a_function_of_whole_numbers() {
+    let sampler = sampler(9);
+    let noise = owed(&sampler);
+    let scale = f64::from(RATE) * noise.unit();
+    let optimizer = OptimizerSettings::Sgd { learning_rate: RATE };
+    let initial = vec![0.3; PERIODS.len() * DIMENSIONS];
+    let mut tables = Tables::new(shape(), optimizer, Upkeep::Owed(noise), initial).unwrap();
+    let numbers = |tables: &Tables| format!("{:?}", tables.state()[0]);
+    let is_whole = |weight: f32| {
+        let whole = (f64::from(weight) / scale).round();
+        (whole * scale) as f32 == weight
+    };
+    tables.read().row(0);
+    let before = numbers(&tables);
+    let mut reading = tables.read();
+    reading.row(0);
+    reading.all();
+    reading.row(2);
+    assert!(reading.iter().all(|weight| (weight - 0.3).abs() < 1e-3 && is_whole(*weight)));
+    drop(reading);
+    assert_eq!(before, numbers(&tables));
+    let paid = paid(sampler.charge(0..STEPS));
+    for step in 0..3 {
+        let batch = sampler.batch(step, &paid).unwrap();
+        // A row that nobody has read is settled before it moves.
+        let sum = batch.sum(|_, gradient| gradient.row(step as u32).unwrap().fill(0.1));
+        let owed = tables.owed_noise().unwrap().clone();
+        tables.pay(&sum.select().noise_touched(&owed).unwrap());
+    }
+    let parameters = tables.into_parameters();
+    assert!(parameters.iter().all(|weight| is_whole(*weight)));
+    let moved = |row: usize| {
+        let row = &parameters[row * DIMENSIONS..(row + 1) * DIMENSIONS];
+        row.iter().map(|weight| f64::from(*weight)).sum::<f64>() / DIMENSIONS as f64 - 0.3
+    };
+    // Noise of three steps has a mean of deviation .25 sqrt 3 / sqrt 20,000 = .003; five of them.
+    for (row, expected) in [(0, -0.025), (1, -0.025), (2, -0.025), (3, 0.0)] {
+        assert!((moved(row) - expected).abs() < 0.015, "{row}: {}", moved(row));
     }
 }
