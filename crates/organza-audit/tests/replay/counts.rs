@@ -41,12 +41,10 @@ fn released(unit: Unit, text: &str, clip: f64) -> [Vec<f64>; 2] {
     let (samples, split) = samples(text, unit, Objective::SkipGram, 3);
     let plan = WordCounts::new(settings(unit, clip)).unwrap();
     let release = plan.release(&source());
-    let paid = paid(release.charge());
-    let words = plan.count(&samples, &split.train, &release, paid).unwrap();
+    let words = plan.count(&samples, &split.train, &release, paid(release.charge())).unwrap();
     let plan = PairCounts::new(settings(unit, clip)).unwrap();
     let release = plan.release(&source());
-    let paid = paid(release.charge());
-    let pairs = plan.count(&samples, &split.train, &release, paid).unwrap();
+    let pairs = plan.count(&samples, &split.train, &release, paid(release.charge())).unwrap();
     [words.counts().to_vec(), pairs.pairs().iter().map(|pair| pair.count).collect()]
 }
 
