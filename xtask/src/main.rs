@@ -18,7 +18,10 @@ Usage:
   cargo xtask test [CHECK]...    run every check in order, or only those named
   cargo xtask test --without CHECK...
                                  run every check but those named
-  cargo xtask bench [FILTER]     run the benchmarks, or only those whose name holds FILTER";
+  cargo xtask bench [FILTER]     run the benchmarks, or only those whose name holds FILTER
+  cargo xtask attack [--runs N] [WORD]...
+                                 attack everything that a command can reach, which takes hours, or only what has
+                                 all WORDs in its name";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -37,6 +40,7 @@ fn run(arguments: &[String]) -> Result<()> {
         ["test", names @ ..] => checks::run(names, &[]),
         ["bench"] => bench(&[]),
         ["bench", filter] => bench(&["--", filter]),
+        ["attack", rest @ ..] => attack(rest),
         ["help" | "--help" | "-h"] | [] => {
             println!("{USAGE}\n\nChecks:");
             checks::list();
@@ -49,4 +53,11 @@ fn run(arguments: &[String]) -> Result<()> {
 /// Only the benchmark targets: `--benches` would also build the unit tests of every crate.
 fn bench(rest: &[&str]) -> Result<()> {
     Step::cargo(&["bench", "--workspace", "--bench", "*"]).arguments(rest).run()
+}
+
+/// Membership attacks on every combination of settings, with progress.
+fn attack(rest: &[&str]) -> Result<()> {
+    let example =
+        ["run", "--release", "--quiet", "--package", "organza-audit", "--example", "attack"];
+    Step::cargo(&example).arguments(&["--"]).arguments(rest).run()
 }

@@ -1,6 +1,6 @@
 //! What a trained model gives away, seen from outside.
 //!
-//! Three kinds of evidence, none of which replaces the account:
+//! Three kinds of evidence about one run, none of which replaces the account:
 //!
 //! ```text
 //! repeated canaries ─▶ PhraseModel ─▶ ranks ─▶ histogram ─▶ chi-squared       (beside controls)
@@ -12,12 +12,16 @@
 //! particular observer found. A test of ranks that sees nothing proves nothing. A lower bound above
 //! the promise proves, at its confidence, that the promise is broken.
 //!
+//! [`attack`] looks at many runs instead: it tells from their files which of two neighbouring data sets they were made
+//! on, if they let it.
+//!
 //! # Privacy
 //! Canaries are synthetic. Ranks, scores and bounds are computed from them and from the released
 //! model, so for a private run they are post-processing and cost nothing. Losses are not: they come
 //! from the data without noise, and are marked in [`AuditReport::not_private`].
 #![forbid(unsafe_code)]
 
+pub mod attack;
 mod audit;
 mod bound;
 mod chi_squared;
