@@ -1,6 +1,6 @@
 //! Batches, releases and texts: the doors to the mechanisms, in one place.
 
-use organza_data::split::{Shares, Split, by_unit};
+use organza_data::split::{Shares, Sides, Split};
 use organza_data::{FromFile, Objective, Samples, TokenisedText, VocabularySource};
 use organza_erm::{Descent, Weights};
 use organza_ledger::Unit;
@@ -73,7 +73,9 @@ pub(crate) fn samples(
     let list = folder.path().join("words.txt");
     fs::write(&list, (0..WORDS).map(|it| word(it) + "\n").collect::<String>()).unwrap();
     let words = FromFile::new(&list).vocabulary(&text).unwrap().vocabulary;
+    let shares = Shares { validation: 0.0, test: 0.0 };
+    let sides = Sides::by_unit(&text, unit, shares, 1).unwrap();
     let samples = Samples::new(text.into_corpus(&words), objective, window).unwrap();
-    let split = by_unit(&samples, unit, Shares { validation: 0.0, test: 0.0 }, 1).unwrap();
+    let split = sides.split(&samples).unwrap();
     (samples, split)
 }

@@ -8,8 +8,8 @@ use counting::{Counting, allocations};
 use organza_ledger::testing::paid;
 use organza_ledger::{Charged, MaxNoise, Neighbouring};
 use organza_mechanism::{
-    By, Debt, Indebted, NoiseSettings, PlainSum, Plan, PlanSettings, PoissonSampler, RandomSource,
-    SelectionSettings, Shape, Touched, UnitGradient,
+    By, Debt, DeferredGrid, Indebted, NoiseSettings, PlainSum, Plan, PlanSettings, PoissonSampler,
+    RandomSource, SelectionSettings, Shape, Touched, UnitGradient,
 };
 use std::hint::black_box;
 
