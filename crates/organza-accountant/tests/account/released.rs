@@ -8,6 +8,7 @@
 #![allow(clippy::unwrap_used)]
 
 use organza_accountant::pld::Accountant;
+use organza_ledger::testing::paid;
 use organza_ledger::{Event, Neighbouring};
 use organza_mechanism::{
     By, NoiseSettings, Plan, PlanSettings, RandomSource, Selection, SelectionSettings, Shape,
@@ -104,8 +105,11 @@ impl Case {
     /// One step on the others, and on the unit if it is there: the only place that releases.
     fn release(&self, plan: &Plan, source: &RandomSource, there: bool, run: u64) -> Released {
         let units = [&self.others, &self.unit];
-        let sampler = plan.sampler("training", if there { 2 } else { 1 }, source);
-        let sum = sampler.batch(run).sum(|unit, gradient| {
+        // Of a source that knows nothing of earlier runs, which all have the same first step.
+        let source = RandomSource::resume(source.key().clone(), source.origin());
+        let sampler = plan.sampler("training", if there { 2 } else { 1 }, &source);
+        let batch = sampler.batch(run, &paid(sampler.charge(run..run + 1))).unwrap();
+        let sum = batch.sum(|unit, gradient| {
             for (row, value) in units[unit as usize].iter().enumerate() {
                 if *value != 0.0 {
                     gradient.row(row as u32).unwrap()[0] += *value;
