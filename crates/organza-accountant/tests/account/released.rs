@@ -105,7 +105,7 @@ impl Case {
     /// One step on the others, and on the unit if it is there: the only place that releases.
     fn release(&self, plan: &Plan, source: &RandomSource, there: bool, run: u64) -> Released {
         let units = [&self.others, &self.unit];
-        // Of a source that knows nothing of earlier runs, which all have the same first step.
+        // Of a source that knows nothing of other runs, which are in no order.
         let source = RandomSource::resume(source.key().clone(), source.origin());
         let sampler = plan.sampler("training", if there { 2 } else { 1 }, &source);
         let batch = sampler.batch(run, &paid(sampler.charge(run..run + 1))).unwrap();
