@@ -3,6 +3,7 @@
 
 pub mod calibrate;
 pub mod group;
+mod near;
 pub mod normal;
 pub mod pld;
 pub mod rdp;

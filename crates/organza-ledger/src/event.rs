@@ -62,6 +62,18 @@ pub enum Event {
         /// The bound on the privacy loss.
         epsilon: f64,
     },
+    /// All else that was charged has its law only nearly: what is really released is within this total variation of
+    /// what the other events state, on every data set.
+    ///
+    /// # Proof
+    /// Let the other events together be (e, d)-private, with laws P and Q on neighbours, and P' and Q' be within b of
+    /// them. Then P'(S) <= P(S) + b <= e^e Q(S) + d + b <= e^e Q'(S) + d + (1 + e^e) b: what is added to delta depends on
+    /// the epsilon that is claimed, whatever was composed, and for however many units at once. It speaks of all that was
+    /// released, so it may not stand inside a batch, a group or a mask.
+    Near {
+        /// The total variation (b); those of several such events add up.
+        total_variation: f64,
+    },
     /// Any mechanism known to be (epsilon, delta)-differentially private.
     Approximate {
         /// The bound on the privacy loss outside an event of probability `delta`.
@@ -237,6 +249,7 @@ impl Event {
             Self::DiscreteLaplace { .. } => "discrete_laplace",
             Self::Pure { .. } => "pure",
             Self::Deciding { .. } => "deciding",
+            Self::Near { .. } => "near",
             Self::Approximate { .. } => "approximate",
             Self::Exponential { .. } => "exponential",
             Self::Selected { .. } => "selected",
@@ -276,13 +289,11 @@ impl Event {
             Self::Pure { epsilon } => check.not_negative("epsilon", *epsilon),
             Self::Deciding { epsilon } => {
                 check.not_negative("epsilon", *epsilon)?;
-                part_of.map_or(Ok(()), |around| {
-                    check.fail(
-                        "place",
-                        format!("inside `{around}`"),
-                        "outside batches, groups and masks",
-                    )
-                })
+                check.sees_everything(part_of)
+            }
+            Self::Near { total_variation } => {
+                check.probability("total_variation", *total_variation)?;
+                check.sees_everything(part_of)
             }
             Self::Approximate { epsilon, delta } => {
                 check.not_negative("epsilon", *epsilon)?;
@@ -353,6 +364,13 @@ impl Check {
         expected: &'static str,
     ) -> Result<(), EventError> {
         Err(self.error(field, value, expected))
+    }
+
+    /// Refuses an event that stands for a part of the data, inside the event `part_of`.
+    fn sees_everything(&self, part_of: Option<&'static str>) -> Result<(), EventError> {
+        part_of.map_or(Ok(()), |around| {
+            self.fail("place", format!("inside `{around}`"), "outside batches, groups and masks")
+        })
     }
 
     fn positive(&self, field: &'static str, value: f64) -> Result<(), EventError> {

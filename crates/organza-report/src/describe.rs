@@ -40,6 +40,7 @@ fn parts_of(event: &Event) -> Vec<&Event> {
         | Event::DiscreteLaplace { .. }
         | Event::Pure { .. }
         | Event::Deciding { .. }
+        | Event::Near { .. }
         | Event::Approximate { .. }
         | Event::Exponential { .. }
         | Event::SparseVector { .. }
@@ -74,6 +75,10 @@ fn headline(event: &Event) -> String {
         Event::Deciding { epsilon } => format!(
             "a release that later events depend on, {}-differentially private: added as it is",
             number(*epsilon)
+        ),
+        Event::Near { total_variation } => format!(
+            "all else only nearly as it is stated: within a total variation of {}",
+            number(*total_variation)
         ),
         Event::Approximate { epsilon, delta } => format!(
             "some mechanism that is ({}, {})-differentially private",

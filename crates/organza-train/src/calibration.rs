@@ -15,9 +15,6 @@ use thiserror::Error;
 /// The delta of one limited-domain selection.
 const LIMITED_DOMAIN_DELTA: f64 = 1e-10;
 
-/// What is left of delta beside the mass of noise that is left for later, at the least.
-const MOST_OF_DELTA: f64 = 0.998;
-
 /// Why settings give no plan.
 #[derive(Debug, Error)]
 pub enum CalibrationError {
@@ -86,10 +83,8 @@ impl Known<'_> {
 
     /// The grid on which noise is left for later, where that pays: it costs a little of delta.
     ///
-    /// # Privacy
-    /// The grid is made for claims up to the epsilon of the budget, which is never exceeded. Where noise was given and no
-    /// budget, it is made for what everything else costs at a little less than delta: with the grid's own mass, which is
-    /// below the rest, everything costs no more than that at delta.
+    /// It is as fine as that asks for at the epsilon of the budget, or, where noise was given and no budget, at what
+    /// everything else costs.
     pub(crate) fn deferred(&self) -> Result<Option<DeferredGrid>, CalibrationError> {
         let Settings { privacy, training, .. } = self.settings;
         let (shape, steps) = (Shape::tables(&self.tables)?, self.steps());
@@ -106,8 +101,7 @@ impl Known<'_> {
                 let mut events = self.before.clone();
                 events.push(plan.step_event().clone().repeat(steps));
                 let account = Accountant::new(privacy.neighbouring);
-                let most = MOST_OF_DELTA * privacy.delta;
-                match Account::epsilon(&account, &events, most) {
+                match Account::epsilon(&account, &events, privacy.delta) {
                     Ok(epsilon) => epsilon,
                     Err(_) => return Ok(None),
                 }

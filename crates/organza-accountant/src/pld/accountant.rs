@@ -3,6 +3,7 @@
 use super::closed::Closed;
 use super::plan::{self, Charged, Phase};
 use super::solver::Solver;
+use crate::near;
 use organza_ledger::{Account, AccountError, Event, Neighbouring};
 
 /// How far the grid may move epsilon, relative to it, unless asked otherwise.
@@ -145,6 +146,13 @@ impl Accountant {
             )));
         }
         self.check_group()?;
+        let stated = |left| self.epsilon_as_stated(left);
+        let answer = near::answer(self.charged.total_variation, delta, stated, |it| it.epsilon)?;
+        Ok(Guarantee { delta, ..answer })
+    }
+
+    /// As [`Self::epsilon`], if all laws were those that are stated.
+    fn epsilon_as_stated(&self, delta: f64) -> Result<Guarantee, AccountError> {
         let (rest, direction) = if self.is_nothing() {
             (0.0, Direction::Remove)
         } else if let Some(closed) = self.closed()? {
@@ -185,6 +193,10 @@ impl Accountant {
             (-libm::expm1(level) + libm::exp(level) * rest).next_up().min(1.0)
         } else {
             rest
+        };
+        let delta = match near::mass(self.charged.total_variation, epsilon) {
+            0.0 => delta,
+            mass => (delta + mass).next_up().min(1.0),
         };
         Ok(self.guarantee(epsilon, delta, direction))
     }

@@ -20,6 +20,8 @@ pub(super) struct Charged {
     /// their outcomes and at every level e, of either sign, the rest has delta(e), so all together
     /// have it at e + `added` (the proof stands at [`Event::Deciding`]).
     pub(super) added: f64,
+    /// How far all that was released is from what is stated, in total variation ([`Event::Near`]).
+    pub(super) total_variation: f64,
 }
 
 /// A number of steps on batches of their own.
@@ -72,6 +74,10 @@ pub(super) fn flatten(
     match event {
         Event::Deciding { epsilon } => {
             charged.added += times as f64 * epsilon;
+            Ok(())
+        }
+        Event::Near { total_variation } => {
+            charged.total_variation += times as f64 * total_variation;
             Ok(())
         }
         Event::Compose(events) => {
@@ -148,10 +154,10 @@ fn add(event: &Event, times: u64, batch: &mut Batch) -> Result<(), AccountError>
                     .into(),
             });
         }
-        Event::Deciding { .. } => {
+        Event::Deciding { .. } | Event::Near { .. } => {
             return Err(AccountError::Unsupported {
                 kind: event.kind().into(),
-                reason: "later events may depend on it only where it sees the whole data set"
+                reason: "it speaks of other events, and only where it sees the whole data set"
                     .into(),
             });
         }

@@ -21,6 +21,7 @@ mod search;
 pub use convert::Conversion;
 pub use group::group_divergence;
 
+use crate::near;
 use organza_ledger::{Account, AccountError, Event, Neighbouring};
 use price::Price;
 
@@ -127,6 +128,17 @@ impl Accountant {
                 "delta is {delta}, but must lie between 0 and 1"
             )));
         }
+        let stated = |left| self.epsilon_as_stated(left);
+        near::answer(self.total_variation(), delta, stated, |(epsilon, _)| *epsilon)
+    }
+
+    /// How far all that was released is from what is stated, in total variation.
+    fn total_variation(&self) -> f64 {
+        self.prices.iter().map(|price| price.total_variation).sum()
+    }
+
+    /// As [`Self::epsilon_with_order`], if all laws were those that are stated.
+    fn epsilon_as_stated(&self, delta: f64) -> Result<(f64, f64), AccountError> {
         let lost = self.lost();
         // The subtraction is exact or rounds once; one more step down keeps it below.
         let left = (delta - lost) * (1.0 - f64::EPSILON);
@@ -165,7 +177,7 @@ impl Accountant {
         );
         let variation = convert::total_variation(self.divergence_at(search::LOWEST_ORDER));
         let inside = libm::exp(log_delta).min(variation) * (1.0 + 4.0 * f64::EPSILON);
-        Ok((inside + self.lost()).min(1.0))
+        Ok((inside + self.lost() + near::mass(self.total_variation(), epsilon)).min(1.0))
     }
 
     fn divergence_at(&self, order: f64) -> f64 {

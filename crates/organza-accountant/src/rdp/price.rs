@@ -18,13 +18,16 @@ pub(super) struct Price {
     pub(super) curve: Curve,
     /// ln(1 - the probability of an exceptional outcome).
     pub(super) log_kept: f64,
+    /// How far all that was released is from what is stated, in total variation.
+    pub(super) total_variation: f64,
 }
 
 impl Price {
     pub(super) fn of(event: &Event, relation: Neighbouring) -> Result<Self, AccountError> {
         let mut parts = Parts::default();
         parts.add(event, 1.0, relation)?;
-        Ok(Self { log_kept: parts.log_kept, curve: parts.curve() })
+        let Parts { log_kept, total_variation, .. } = parts;
+        Ok(Self { log_kept, total_variation, curve: parts.curve() })
     }
 }
 
@@ -39,6 +42,8 @@ struct Parts {
     others: Vec<(f64, Curve)>,
     /// ln(1 - the exceptional mass of all together).
     log_kept: f64,
+    /// The total variation of all that are only nearly as stated.
+    total_variation: f64,
     /// Whether some part was on a Poisson batch of its own.
     sampled: bool,
 }
@@ -72,6 +77,7 @@ impl Parts {
             Event::Deciding { epsilon } => {
                 self.other(times, Curve::Constant { epsilon: *epsilon });
             }
+            Event::Near { total_variation } => self.total_variation += times * total_variation,
             Event::Approximate { epsilon, delta } => {
                 self.pure(times, *epsilon);
                 self.lose(times, *delta);

@@ -6,6 +6,7 @@ mod adaptive;
 mod deciding;
 mod joint_account;
 mod meaning;
+mod near;
 mod pld_calibrate;
 mod pld_extremes;
 mod pld_group;

@@ -27,6 +27,7 @@ fn kinds(field: &'static str, value: f64) -> Vec<Event> {
         Event::DiscreteLaplace { noise_multiplier },
         Event::Pure { epsilon },
         Event::Deciding { epsilon },
+        Event::Near { total_variation: pick("total_variation", 1e-9) },
         Event::Approximate { epsilon, delta },
         Event::Exponential {
             epsilon,

@@ -39,6 +39,7 @@ fn samples() -> Vec<(Event, &'static str)> {
         ),
         (Event::Pure { epsilon: 0.1 }, r#"{"pure":{"epsilon":0.1}}"#),
         (Event::Deciding { epsilon: 0.1 }, r#"{"deciding":{"epsilon":0.1}}"#),
+        (Event::Near { total_variation: 1e-9 }, r#"{"near":{"total_variation":1e-9}}"#),
         (
             Event::Approximate { epsilon: 0.1, delta: 1e-7 },
             r#"{"approximate":{"epsilon":0.1,"delta":1e-7}}"#,

@@ -25,9 +25,8 @@ const RESERVE: f64 = 1.0 + 1e-9;
 /// chi  = e^(rho / 2) (1 / (16 x 345,600 s^8) + rho^6 / (1 - rho^2)),   rho = 1 / (12 s^2).
 /// ```
 ///
-/// If all that is released in the dense loop is (epsilon, delta)-private, then what is released here is
-/// (epsilon, delta + (1 + e^epsilon) beta)-private. That mass is charged, for every epsilon up to the one that the grid was
-/// made for; whoever claims a larger one needs another grid.
+/// The charge is [`Event::Near`]: if all that is released in the dense loop is (epsilon, delta)-private, then what is
+/// released here is (epsilon, delta + (1 + e^epsilon) beta)-private, for every epsilon.
 ///
 /// # Proof
 /// *One draw for k.* Let G be normal of variance sigma^2 = k s^2, and V the sum of k - 1 uniform numbers on \[-1/2, 1/2\].
@@ -52,9 +51,6 @@ const RESERVE: f64 = 1.0 + 1e-9;
 /// have the same law in both loops. Each is independent of all that was read before, given how many steps it stands for. By the
 /// chain rule the divergence of all that is read is at most n chi, and by Pinsker's inequality the total variation beta.
 ///
-/// *Delta.* With P', Q' within beta of P, Q: P'(S) <= P(S) + beta <= e^epsilon Q(S) + delta + beta
-/// <= e^epsilon Q'(S) + delta + (1 + e^epsilon) beta.
-///
 /// The figure for ten million rows of 64 and 200,000 steps (n = 6.4e13), with s >= 2^13: beta = 5.4e-13.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeferredGrid {
@@ -62,26 +58,23 @@ pub struct DeferredGrid {
     bits: u32,
     steps: u64,
     total_variation: f64,
-    mass: f64,
 }
 
 impl DeferredGrid {
-    /// The coarsest grid that costs at most a thousandth of `delta`, for claims of an epsilon up to `epsilon`: the coarser it
+    /// The coarsest grid that costs at most a thousandth of `delta` where `epsilon` is claimed: the coarser it
     /// is, the larger are the weights that 32 bits can hold. `None` where none is fine enough.
     pub fn new(coordinates: u64, steps: u64, epsilon: f64, delta: f64) -> Option<Self> {
         let draws = coordinates as f64 * (steps / 2) as f64;
         (COARSEST..=FINEST).find_map(|bits| {
             let total_variation = total_variation(draws, libm::ldexp(1.0, bits as i32));
-            // An account composes a mass m with (epsilon, delta) to delta + m - m delta.
-            let mass = (1.0 + libm::exp(epsilon)) * total_variation / (1.0 - delta) * RESERVE;
-            let fits = mass <= PART_OF_DELTA * delta;
-            fits.then_some(Self { bits, steps, total_variation, mass })
+            let fits = (1.0 + libm::exp(epsilon)) * total_variation <= PART_OF_DELTA * delta;
+            fits.then_some(Self { bits, steps, total_variation })
         })
     }
 
-    /// What it costs: the mass of delta.
+    /// What it costs.
     pub fn event(&self) -> Event {
-        Event::Approximate { epsilon: 0.0, delta: self.mass }
+        Event::Near { total_variation: self.total_variation }
     }
 
     /// How far everything that is read may be from the dense loop, in total variation (beta).
@@ -106,7 +99,7 @@ fn total_variation(draws: f64, deviation: f64) -> f64 {
     let fourth = 1.0 / (16.0 * 345_600.0 * square.powi(4));
     let beyond = rho.powi(6) / (1.0 - rho * rho);
     let chi = libm::exp(rho / 2.0) * (fourth + beyond);
-    (draws * chi / 2.0).sqrt()
+    (draws * chi / 2.0).sqrt() * RESERVE
 }
 
 #[cfg(test)]
@@ -173,10 +166,9 @@ mod tests {
         assert!((5.3e-13..5.4e-13).contains(&beta), "{beta}");
         let of = |coordinates, steps, epsilon, delta| {
             let grid = DeferredGrid::new(coordinates, steps, epsilon, delta)?;
-            let Event::Approximate { epsilon: 0.0, delta: mass } = grid.event() else {
-                return None;
-            };
-            assert!(mass <= delta / 1_000.0 && mass >= grid.total_variation());
+            let beta = grid.total_variation();
+            assert_eq!(grid.event(), Event::Near { total_variation: beta });
+            assert!((1.0 + f64::exp(epsilon)) * beta <= delta / 1_000.0);
             Some(grid.bits())
         };
         assert_eq!(of(coordinates, 200_000, 3.0, 1e-6), Some(12));

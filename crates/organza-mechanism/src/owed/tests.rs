@@ -50,7 +50,7 @@ fn it_has_to_be_paid_for() {
     let charge = deferral.charge();
     assert_eq!(charge.purpose, "deferred noise of training");
     assert_eq!(charge.event, grid().event());
-    let less = Event::Approximate { epsilon: 0.0, delta: 0.0 };
+    let less = Event::Near { total_variation: 0.0 };
     for other in [
         Charge { event: less, ..charge.clone() },
         Charge { purpose: "training".into(), ..charge.clone() },
