@@ -11,7 +11,7 @@ use support::{Outcome, Run};
 use tempfile::{TempDir, tempdir};
 
 const TRAIN: &str = "train --data text.txt --vocabulary declared-public --method dpsgd --steps 40 \
-                     --dimensions 4 --batch 80 --threads 1 --ledger shared";
+                     --dimensions 4 --batch 80 --units 800 --threads 1 --ledger shared";
 
 /// A folder with some text to train on, and the ledger of it.
 fn place(epsilon: f64) -> TempDir {

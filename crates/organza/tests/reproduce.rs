@@ -111,7 +111,8 @@ fn wrong_usage_is_named() {
     }
 }
 
-const SMALL: &str = "tune --method dpsgd --steps 20 --dimensions 4 --epsilon 1 --out tuned";
+const SMALL: &str =
+    "tune --method dpsgd --units 1000 --steps 20 --dimensions 4 --epsilon 1 --out tuned";
 
 #[test]
 fn the_best_of_several_costs_as_much_as_all() {

@@ -25,7 +25,9 @@ fn a_run_leaves_its_files_and_can_be_asked() {
     let place = tempdir().unwrap();
     let run = organza_in(place.path(), &format!("{SMALL} --method dpsgd"));
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
-    for said in ["epsilon 2.99", "for each line", "test loss", "* not private", "organza nearest"] {
+    for said in
+        ["epsilon 3.0000 at", "for each line", "test loss", "* not private", "organza nearest"]
+    {
         assert!(run.stdout.contains(said), "{said}: {}", run.stdout);
     }
     let mut files: Vec<String> = fs::read_dir(place.path().join("organza-run"))
@@ -88,6 +90,7 @@ fn the_summary_for_programs_has_its_fields_and_says_what_is_not_private() {
         "ms_step",
         "not_private",
         "peak_rss_mb",
+        "remarks",
         "seconds",
         "select",
         "steps",
