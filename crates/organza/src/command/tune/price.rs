@@ -86,6 +86,16 @@ mod tests {
         .unwrap()
     }
 
+    #[test]
+    fn a_certificate_of_another_version_is_refused() {
+        for (version, said) in [(1, organza_ledger::SELECTED_FORM), (3, "version 3")] {
+            let mut text = serde_json::to_value(certificate(4.0)).unwrap();
+            text["version"] = json!(version);
+            let error = serde_json::from_value::<Certificate>(text).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+    }
+
     /// Four Gaussians of multiplier 4 are one of multiplier 2: the best of four trials costs twice a
     /// trial's multiplier, never one trial alone.
     #[test]
