@@ -214,4 +214,17 @@ mod tests {
             [exact("vocabulary"), steps.to_owned(), selection.to_owned()]
         );
     }
+
+    #[test]
+    fn a_certificate_of_another_version_is_refused() {
+        for (version, said) in [(1, SELECTED_FORM), (3, "version 3")] {
+            let text = serde_json::json!({
+                "version": version, "method": "dpsgd", "private": true, "epsilon": 1.0, "delta": 1e-6,
+                "neighbouring": "add-remove", "unit": "line", "accountant": "pld", "steps": 1,
+                "events": [], "public": [], "conditions": [], "not_private": []
+            });
+            let error = serde_json::from_value::<Certificate>(text).expect_err("another version");
+            assert!(error.to_string().contains(said), "{error}");
+        }
+    }
 }
