@@ -92,7 +92,9 @@ pub enum FitError {
     )]
     NoLedger,
     /// The unit is a group, and nothing names it.
-    #[error("--method poisson-groups promises something for each group: name the group of every row by --group")]
+    #[error(
+        "--method poisson-groups promises something for each group: name the group of every row by --group"
+    )]
     NoGroups,
     /// A charge for something else.
     #[error(transparent)]

@@ -40,10 +40,8 @@ fn text_that_is_none() {
         refused(text(bytes).path(), TRAIN, 1, reasons);
     }
     // What one unit can bring about is refused without privacy alone: see the tests of refusals.
-    let cases: [(&[u8], &[&str]); 2] = [
-        (b"", &["text.txt", "holds no text"]),
-        (b"one\ntwo\nthree\n", &["no line has two words"]),
-    ];
+    let cases: [(&[u8], &[&str]); 2] =
+        [(b"", &["text.txt", "holds no text"]), (b"one\ntwo\nthree\n", &["no line has two words"])];
     for (bytes, reasons) in cases {
         refused(text(bytes).path(), &format!("{TRAIN} --method none"), 1, reasons);
     }

@@ -79,7 +79,8 @@ fn a_number_that_decides_follows_no_words_or_these_decide_too() {
     let within = |found: f64| (0.5 * target.1..=1.001 * target.1).contains(&found);
     let independent = chosen_by_number(words, target.0, &tight, false);
     assert!(within(independent), "{independent}");
-    let deciding = chosen_by_number(words, target.0, &plan(Event::Deciding { epsilon: words }), true);
+    let deciding =
+        chosen_by_number(words, target.0, &plan(Event::Deciding { epsilon: words }), true);
     assert!(within(deciding), "{deciding}");
     // The broken twin: the number follows the words, and these are charged by tight composition.
     let twin = chosen_by_number(words, target.0, &tight, true);
