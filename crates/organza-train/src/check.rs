@@ -305,9 +305,9 @@ mod tests {
         assert_eq!(named(|it| it.model.window = 0), "--window");
         assert_eq!(named(|it| it.version = 1), "version");
         let ledger = || Some(LedgerSettings { path: "ledger".into(), dataset: None });
-        for change in
-            [|it: &mut Settings| it.method = Method::None, |it: &mut Settings| it.seed = Some(1)]
-        {
+        let changes: [fn(&mut Settings); 2] =
+            [|it| it.method = Method::None, |it| it.seed = Some(1)];
+        for change in changes {
             let mut settings = Settings { ledger: ledger(), ..Settings::standard() };
             assert_eq!(settings.check(), Ok(()));
             change(&mut settings);

@@ -106,7 +106,7 @@ impl Total {
         }
         if without_guarantee > 0 {
             let runs = counted(without_guarantee, "run");
-            words += &format!("; {runs} without privacy, or with a seed, promise nothing");
+            words += &format!("; nothing is promised of {runs} without privacy or with a seed");
         }
         words
     }

@@ -1,4 +1,5 @@
 //! Runs that are chosen by what runs before them released: sums hold, tight composition does not.
+#![allow(clippy::unwrap_used)]
 
 use organza_accountant::Accountant;
 use organza_ledger::{
@@ -57,13 +58,10 @@ fn true_delta(rule: Rule) -> f64 {
         + (1.0 - heads) * hockey_stick(EPSILON / 2.0, certain, EPSILON + FIRST)
 }
 
-/// Tight composition lets 1.4 times the delta pass that it promises; sums keep to it.
+/// Tight composition lets 1.47 times the delta pass that it promises; sums keep to it.
 #[test]
 fn runs_chosen_by_results_add_up_and_tight_composition_is_caught() {
     assert!(true_delta(sums) <= DELTA, "{}", true_delta(sums));
     let twin = true_delta(tight);
-    println!(
-        "tight composition over runs chosen by results: delta {twin} where {DELTA} is promised"
-    );
-    assert!(twin > 1.4 * DELTA, "{twin}");
+    assert!(twin > 1.47 * DELTA, "{twin}");
 }

@@ -45,8 +45,8 @@ use std::path::{Path, PathBuf};
 ///
 /// Sums are a *privacy filter* (Rogers, Roth, Ullman and Vadhan 2016, on basic composition). Tight composition of
 /// the events of all runs together is none: it holds for events that were fixed beforehand, and
-/// `tests/adaptive.rs` of the accountant shows two runs that it lets pass and whose true delta is half as large
-/// again. So it is used within one run, never across runs.
+/// `tests/account/adaptive.rs` of the accountant shows a choice among runs, each of which it lets pass, whose true delta
+/// is 1.47 times what it promises. So it is used within one run, never across runs.
 ///
 /// # Proof
 /// By induction over the number of runs, which a finite file bounds. With no run there is nothing to show. Let

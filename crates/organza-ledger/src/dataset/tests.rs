@@ -1,4 +1,5 @@
 //! Runs that share a budget: never more than it, whatever they do at the same time.
+#![allow(clippy::unwrap_used)]
 
 use super::share::Sums;
 use super::*;

@@ -106,7 +106,10 @@ fn what_promises_nothing_or_something_else_is_said() {
     assert_eq!((total.runs, total.without_guarantee), (1, 2));
     let words = total.in_words();
     assert!(words.starts_with("1 private run together: epsilon 1.0"), "{words}");
-    assert!(words.ends_with("2 runs without privacy, or with a seed, promise nothing"), "{words}");
+    assert!(
+        words.ends_with("nothing is promised of 2 runs without privacy or with a seed"),
+        "{words}"
+    );
     run(&folder, "pair", 4.0, &settings(|it| it.privacy.unit = Unit::Pair), true);
     let total = Total::of(folder.path()).unwrap();
     assert_eq!(total.price, None);
