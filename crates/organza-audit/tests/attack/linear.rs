@@ -28,7 +28,8 @@ impl Linear {
         let mut rows = SparseRows::new(Some(u64::from(self.features)));
         let mut push = |number: u32, entries: &mut [(u32, f32)]| {
             let group = format!("g{}", number / 2);
-            rows.push(f64::from(number % 2), entries, Some(&group)).expect("a good row");
+            let group = (self.settings.method == Method::PoissonGroups).then_some(group.as_str());
+            rows.push(f64::from(number % 2), entries, group).expect("a good row");
         };
         let common = |number: u32| {
             let entry = |place: u32| ((number * 3 + place * 7) % 20, 0.4 - 0.1 * place as f32);
@@ -151,6 +152,7 @@ pub(crate) fn combination(levels: &[usize]) -> (String, Linear) {
         _ => u64::from(RECORDS) + 1,
     };
     settings.units = (units == 0).then_some(declared);
+    settings.groups = (settings.method == Method::Corrected).then_some(5);
     settings.draws = Some(2);
     settings.steps = Some(3);
     // Every unit joins every batch.

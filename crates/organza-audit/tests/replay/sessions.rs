@@ -39,8 +39,11 @@ impl Observer for Watched {
 /// What a run shows beside the model: how it went, and the files that are private by their charges.
 type Shown = (Watched, BTreeMap<String, String>);
 
+/// What is changed of the settings.
+type Change<'a> = &'a dyn Fn(&mut Settings);
+
 /// A run on shared lines and `last`, with the settings that `change` makes.
-fn run(place: &Path, last: &str, change: &dyn Fn(&mut Settings)) -> (Shown, SavedModel) {
+fn run(place: &Path, last: &str, change: Change<'_>) -> (Shown, SavedModel) {
     let [text, list, out] = ["text.txt", "words.txt", "run"].map(|name| place.join(name));
     fs::write(&text, shared_lines(LINES) + last).unwrap();
     fs::write(&list, (0..WORDS).map(|it| word(it) + "\n").collect::<String>()).unwrap();
@@ -76,14 +79,14 @@ fn run(place: &Path, last: &str, change: &dyn Fn(&mut Settings)) -> (Shown, Save
     ((watched, files), model)
 }
 
-fn both(change: &dyn Fn(&mut Settings)) -> [(Shown, SavedModel); 2] {
+fn both(change: Change<'_>) -> [(Shown, SavedModel); 2] {
     let place = tempfile::tempdir().unwrap();
     ["", &rare_line(0)].map(|last| run(place.path(), last, change))
 }
 
 #[test]
 fn a_run_shows_the_same_but_for_its_model() {
-    let changes: [(&str, &dyn Fn(&mut Settings)); 5] = [
+    let changes: [(&str, Change<'_>); 5] = [
         ("sgd", &|_| {}),
         ("adam", &|it| it.training.optimizer = OptimizerSettings::adam(0.02)),
         ("average", &|it| {
