@@ -88,6 +88,26 @@ fn one_step_on_everyone_is_the_plain_gaussian_mechanism() {
 }
 
 #[test]
+fn a_group_says_where_its_figure_comes_from() {
+    let once = "account --rate 1 --steps 1 --noise-multiplier 5 --delta 1e-5";
+    for (line, epsilon, accountant) in [
+        (format!("{PAPER} --group 10"), 19.456, "pld"),
+        (format!("{PAPER} --group 2 --accountant rdp"), 10.44, "rule"),
+        (format!("{once} --group 2 --neighbouring replace-one"), 2.3, "rule"),
+    ] {
+        let found = answer(&line);
+        let group = &found["group"];
+        assert_eq!(group["accountant"], accountant, "{line}");
+        assert!(group["epsilon"].as_f64().unwrap() <= epsilon, "{line}: {group}");
+    }
+    // Ten records at delta 1e-5, asked the other way round.
+    let back = PAPER.replace("--delta 1e-5", "--epsilon 19.456");
+    let found = answer(&format!("{back} --group 10"));
+    let delta = found["group"]["delta"].as_f64().unwrap();
+    assert!((0.99e-5..1e-5).contains(&delta), "{delta}");
+}
+
+#[test]
 fn a_file_and_its_short_form_agree() {
     let file = Run::new("--json account --file docs/guide/paper-run.json").in_root().run();
     assert_eq!(file.code, Some(0), "{}", file.stderr);
