@@ -51,7 +51,7 @@ fn a_run_leaves_its_files_and_can_be_asked() {
     ];
     assert_eq!(files, expected, "and no private part");
     let report = fs::read_to_string(place.path().join("organza-run/report.html")).unwrap();
-    for part in ["<svg", "epsilon 2.99", "not private", "word frequencies", "Poisson batch"] {
+    for part in ["<svg", "epsilon 3", "not private", "word frequencies", "Poisson batch"] {
         assert!(report.contains(part), "{part}");
     }
 
@@ -103,7 +103,7 @@ fn the_summary_for_programs_has_its_fields_and_says_what_is_not_private() {
     let epsilon = summary["epsilon"].as_f64().unwrap();
     assert!((1.9..=2.0).contains(&epsilon), "{epsilon}");
     let marked = summary["not_private"].as_array().unwrap();
-    assert_eq!(marked.len(), 7);
+    assert_eq!(marked.len(), 8);
     for field in marked {
         assert!(summary.contains_key(field.as_str().unwrap()), "{field}");
     }
