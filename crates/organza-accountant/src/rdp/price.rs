@@ -82,6 +82,8 @@ impl Parts {
                 self.pure(times, *epsilon);
                 self.lose(times, *delta);
             }
+            // Without draws nothing is selected, and nothing is released.
+            Event::Exponential { draws: 0, .. } => {}
             Event::Exponential {
                 epsilon,
                 draws,
@@ -97,7 +99,9 @@ impl Parts {
             }
             Event::Selected { by, sensitivity, noise } => {
                 let selected = SelectedNoise::new(by, *sensitivity, noise)?;
-                self.other(times, Curve::Capped(Capped::with_noise(&selected)));
+                if selected.draws > 0 {
+                    self.other(times, Curve::Capped(Capped::with_noise(&selected)));
+                }
             }
             Event::UniformMask { share, event } => self.mask(*share, event, times, relation)?,
             Event::SparseVector {

@@ -89,7 +89,9 @@ fn without_draws_nothing_is_released() {
         Event::Exponential { epsilon: 0.3, draws: 0, candidates: None, cap: None, l2: None };
     for event in [selection(0), uncapped, selected(0, None, 0.5), selected(0, Some(0.1), 0.5)] {
         assert_eq!(run(event.clone()), (0.0, 0.0), "{event:?}");
-        assert_eq!(price(&event.repeat(3), 1e-6), (0.0, 0.0));
+        assert_eq!(price(&event.clone().repeat(3), 1e-6), (0.0, 0.0));
+        // Beside noise it changes nothing.
+        assert_eq!(run(Event::Compose(vec![event, noise(0.5)])), run(noise(0.5)));
     }
 }
 
