@@ -32,6 +32,8 @@ const WORDS: usize = 10;
 const MOST_KEPT: usize = 1 << 16;
 /// A median needs so many steps.
 const LEAST_STEPS: usize = 3;
+/// What a run would claim.
+const EPSILON: f64 = 1.0;
 /// The deviation of the first vectors.
 const DEVIATION: f32 = 0.1;
 
@@ -198,6 +200,8 @@ impl Steps {
         let task = BenchTask::new(bench.vocabulary, words, bench.dimensions, &source)?;
         let steps = bench.warmup.saturating_add(bench.steps);
         settings.training.steps = Some(steps);
+        // How fine a grid is on which noise waits; the noise itself is the paper's.
+        settings.privacy.epsilon = Some(EPSILON);
         let known = Known {
             settings: &settings,
             tables: task.tables(),
