@@ -1,4 +1,5 @@
 //! Laws that are only nearly those that are stated.
+#![allow(clippy::unwrap_used)]
 
 use organza_accountant::{pld, rdp};
 use organza_ledger::{AccountError, Event, Neighbouring};
@@ -37,7 +38,7 @@ fn the_worst_that_a_total_variation_does_is_counted() {
 fn the_term_follows_the_epsilon_that_is_claimed() {
     let steps = Event::Gaussian { noise_multiplier: 0.5 }.poisson(1e-4).repeat(200_000);
     let with = |total_variation: f64| [steps.clone(), Event::Near { total_variation }];
-    let alone = pld(&[steps.clone()]).epsilon(1e-5).unwrap().epsilon;
+    let alone = pld(std::slice::from_ref(&steps)).epsilon(1e-5).unwrap().epsilon;
     let faint = pld(&with(1e-15)).epsilon(1e-5).unwrap().epsilon;
     assert!((alone..alone * 1.0001).contains(&faint), "{alone} {faint}");
     for total_variation in [1e-9, 1e-8, 1e-7] {
@@ -45,10 +46,12 @@ fn the_term_follows_the_epsilon_that_is_claimed() {
         let epsilon = account.epsilon(1e-5).unwrap().epsilon;
         assert!(epsilon > alone);
         let left = 1e-5 - (1.0 + epsilon.exp()) * total_variation;
-        assert!(pld(&[steps.clone()]).epsilon(left).unwrap().epsilon <= epsilon * 1.0001);
+        assert!(
+            pld(std::slice::from_ref(&steps)).epsilon(left).unwrap().epsilon <= epsilon * 1.0001
+        );
         assert!(account.delta(epsilon).unwrap().delta <= 1.001e-5);
         let renyi = rdp(&with(total_variation)).epsilon(1e-5).unwrap();
-        assert!(renyi > rdp(&[steps.clone()]).epsilon(1e-5).unwrap());
+        assert!(renyi > rdp(std::slice::from_ref(&steps)).epsilon(1e-5).unwrap());
     }
     let refused = pld(&with(1e-5)).epsilon(1e-5);
     assert!(matches!(refused, Err(AccountError::OutOfRange(_))), "{refused:?}");

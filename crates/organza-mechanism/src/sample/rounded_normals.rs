@@ -5,13 +5,14 @@ use super::rounded_exactly::{Slot, rounded_exactly};
 use crate::random::{PrivateRandom, Word};
 use crate::whole::{SHIFT, integer};
 use pulp::{Arch, Simd, WithSimd};
+use std::ops::RangeInclusive;
 
 /// What a normal in double precision may err by, relative to its deviation: 2^-40.
 const ERROR: f64 = 1.0 / (1_u64 << 40) as f64;
 /// What a sum of two doubles may err by, relative to one of them, with some reserve.
 const ERROR_OF_SUM: f64 = 1.0 / (1_u64 << 50) as f64;
 /// Squared radii between which a normal errs by no more than [`ERROR`]; 2 ln 2^24 is the upper one.
-const SQUARED_RADII: [f64; 2] = [1.0 / (1_u64 << 21) as f64, 33.0];
+const SQUARED_RADII: RangeInclusive<f64> = 1.0 / (1_u64 << 21) as f64..=33.0;
 /// Doubles hold all whole numbers up to twice this, and [`SHIFT`] rounds those up to half of it.
 const EXACT: f64 = (1_u64 << 52) as f64;
 /// The largest deviation, at which one normal in 2^9 is rounded slowly.
@@ -179,8 +180,7 @@ impl RoundedNormals {
                 let (steps, rest) = parted(sum, self.bits);
                 let value = rest as f64 * scale + radius_now * direction;
                 let (rounded, off) = rounded(value);
-                let clear =
-                    off <= limit && SQUARED_RADII[0] <= square && square <= SQUARED_RADII[1];
+                let clear = !is_doubtful(square, [off, off], limit);
                 let whole = if clear {
                     rounded as i64
                 } else {
@@ -215,10 +215,7 @@ fn rounded(value: f64) -> (f64, f64) {
 /// Whether what was computed may be wrong.
 #[inline(always)]
 fn is_doubtful(square: f64, offs: [f64; 2], limit: f64) -> bool {
-    (offs[0] > limit)
-        | (offs[1] > limit)
-        | (square < SQUARED_RADII[0])
-        | (square > SQUARED_RADII[1])
+    (offs[0] > limit) | (offs[1] > limit) | !SQUARED_RADII.contains(&square)
 }
 
 /// What noise lies on, in steps of the result.
