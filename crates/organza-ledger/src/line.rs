@@ -210,7 +210,7 @@ mod tests {
             "{\"charge\":{\"purpose\":\"training\",\"from_step\":100,\"steps\":100,\
              \"event\":{\"poisson\":{\"rate\":0.0001,\"event\":{\"gaussian\":\
              {\"noise_multiplier\":0.5}}}},\"key\":\"abababababababababababababababab\"},\
-             \"check\":\"fe2d406e\"}\n"
+             \"check\":\"7b78bfff\"}\n"
         );
     }
 
