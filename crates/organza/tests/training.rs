@@ -50,7 +50,7 @@ fn a_run_leaves_its_files_and_can_be_asked() {
     ];
     assert_eq!(files, expected, "and no private part");
     let report = fs::read_to_string(place.path().join("organza-run/report.html")).unwrap();
-    for part in ["<svg", "epsilon 2.99", "not private", "word frequencies", "Poisson batch"] {
+    for part in ["<svg", "epsilon 3.0000", "not private", "word frequencies", "Poisson batch"] {
         assert!(report.contains(part), "{part}");
     }
 
