@@ -98,7 +98,7 @@ fn a_private_vocabulary_and_all_counts_are_charged_within_one_budget() {
                 --batch 100 --dimensions 8 --out tuned";
     done(place, line);
     let tuned = place.join("tuned");
-    let expected = ["vocabulary", "unit sizes", "word counts", "pair counts", "units", "training"];
+    let expected = ["vocabulary", "units", "unit sizes", "word counts", "pair counts", "training"];
     assert_eq!(purposes(&tuned), expected);
     assert!((1.9..=2.0).contains(&epsilon(&tuned)), "{}", epsilon(&tuned));
     let certificate = json(&tuned.join("certificate.json"));
