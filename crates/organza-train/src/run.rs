@@ -77,6 +77,9 @@ pub trait Observer {
     /// that begins.
     fn charged(&mut self, _epsilon: f64) {}
 
+    /// What the user should know about the plan, at its beginning.
+    fn note(&mut self, _note: String) {}
+
     /// Whether the run shall save and stop.
     fn interrupted(&self) -> bool;
 }
@@ -161,6 +164,14 @@ pub fn run<T: Task + ?Sized>(
     let tables = tables(task, plan, sampler.as_ref(), initial, |charge| {
         Ok(purse.as_mut().ok_or(RunError::NoPurse)?.charge(charge)?)
     })?;
+    if let (StepMethod::Private(private), Some(farthest)) = (&plan.method, tables.farthest())
+        && reach(private, plan) > farthest
+    {
+        observer.note(format!(
+            "weights beyond {farthest:.3e} would wrap round, as noise is left for later on a grid of whole numbers: if \
+             training diverges, lower --learning-rate"
+        ));
+    }
     let mut state = match folder.open_file(&folder.private(CHECKPOINT))? {
         Some((mut file, length)) => Checkpoint::read(&mut file, length, tables)?,
         None => Checkpoint {
@@ -215,6 +226,12 @@ pub fn run<T: Task + ?Sized>(
     }
     metrics.add(plan.steps, losses, observer)?;
     Ok(Outcome::Done { parameters, seconds })
+}
+
+/// How far gradients that all point one way would move a weight.
+fn reach(private: &Plan, plan: &RunPlan) -> f64 {
+    let OptimizerSettings::Sgd { learning_rate } = plan.optimizer else { return 0.0 };
+    f64::from(learning_rate) * private.settings().clip * plan.steps as f64
 }
 
 /// Fresh tables, kept in the way that the plan makes cheapest; `pay` charges for noise that is left for later.

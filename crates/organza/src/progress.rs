@@ -46,6 +46,8 @@ pub(crate) struct Progress {
     made: u64,
     spent: String,
     loss: String,
+    /// What the user should know beside the result.
+    notes: Vec<String>,
 }
 
 impl Progress {
@@ -57,12 +59,17 @@ impl Progress {
         bar.set_message("reading and calibrating");
         bar.tick();
         let (spent, loss) = (String::new(), String::new());
-        Self { bar, stop: stop.clone(), made: 0, spent, loss }
+        Self { bar, stop: stop.clone(), made: 0, spent, loss, notes: Vec::new() }
     }
 
     /// The steps that this process made.
     pub(crate) fn made(&self) -> u64 {
         self.made
+    }
+
+    /// What the run had to remark.
+    pub(crate) fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     pub(crate) fn clear(&self) {
@@ -99,6 +106,10 @@ impl Observer for Progress {
     fn charged(&mut self, epsilon: f64) {
         self.spent = format!("epsilon {epsilon:.2}  ");
         self.say();
+    }
+
+    fn note(&mut self, note: String) {
+        self.notes.push(note);
     }
 
     fn interrupted(&self) -> bool {

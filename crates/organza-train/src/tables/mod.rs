@@ -110,6 +110,14 @@ impl Tables {
         Reading { tables: self }
     }
 
+    /// The largest weight that there can be, where weights are whole numbers.
+    pub fn farthest(&self) -> Option<f64> {
+        match &self.kept {
+            Kept::Owed(owed) => Some(owed.farthest()),
+            _ => None,
+        }
+    }
+
     /// What may be left for later, if these tables owe noise.
     pub fn owed_noise(&self) -> Option<&OwedNoise> {
         match &self.kept {

@@ -76,6 +76,11 @@ impl Owed {
         &self.noise
     }
 
+    /// The largest weight that a number can stand for.
+    pub(crate) fn farthest(&self) -> f64 {
+        HALF_OF_ALL * self.scale
+    }
+
     /// Moves `rows` from whole numbers to weights, with all their noise of the first `steps` steps, until they are given
     /// back: the same bits in any order and on any number of threads, because each row has its own draw.
     pub(crate) fn lend(

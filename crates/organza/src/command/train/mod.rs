@@ -127,6 +127,7 @@ impl Running {
             Ok((settings, ended))
         });
         progress.clear();
+        progress.notes().iter().for_each(|note| output.note(note));
         let (settings, ended) = outcome?;
         let finished = match ended {
             Ended::Interrupted { steps } => anyhow::bail!(
