@@ -84,6 +84,17 @@ pub trait Observer {
     fn interrupted(&self) -> bool;
 }
 
+/// Nobody.
+impl Observer for () {
+    fn step(&mut self, _: u64, _: u64) {}
+
+    fn point(&mut self, _: &Point) {}
+
+    fn interrupted(&self) -> bool {
+        false
+    }
+}
+
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {

@@ -3,21 +3,8 @@
 
 use organza_data::Synthetic;
 use organza_model::vectors::Vectors;
-use organza_train::metrics::Point;
 use organza_train::settings::{Method, Settings};
-use organza_train::{Ended, Finished, Observer, Session};
-
-struct Silent;
-
-impl Observer for Silent {
-    fn step(&mut self, _: u64, _: u64) {}
-
-    fn point(&mut self, _: &Point) {}
-
-    fn interrupted(&self) -> bool {
-        false
-    }
-}
+use organza_train::{Ended, Finished, Session};
 
 /// Trains, and returns the share of the five nearest words that are true neighbours, over all words
 /// that have a topic, and what chance would give.
@@ -25,7 +12,7 @@ fn precision(settings: Settings) -> (f64, f64, Finished) {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path().join("run");
     let session = Session::begin(settings, &folder).unwrap();
-    let Ended::Finished(finished) = session.train(false, &mut Silent).unwrap() else {
+    let Ended::Finished(finished) = session.train(false, &mut ()).unwrap() else {
         panic!("nobody interrupts");
     };
     let vectors = Vectors::read_text(&folder.join("vectors.txt")).unwrap();

@@ -2,22 +2,9 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use organza_ledger::Replay;
-use organza_train::metrics::Point;
 use organza_train::settings::{Method, Settings};
-use organza_train::{Ended, Observer, Session};
+use organza_train::{Ended, Session};
 use std::path::Path;
-
-struct Silent;
-
-impl Observer for Silent {
-    fn step(&mut self, _: u64, _: u64) {}
-
-    fn point(&mut self, _: &Point) {}
-
-    fn interrupted(&self) -> bool {
-        false
-    }
-}
 
 fn settings(method: Method) -> Settings {
     let mut settings = Settings::standard().suited_to(method);
@@ -41,7 +28,7 @@ fn a_session_has_charged_the_number_of_units_when_it_has_a_plan() {
     assert_eq!(purposes(&folder), ["units"]);
     let session = Session::resume(&folder).unwrap();
     assert_eq!(purposes(&folder), ["units"], "the same number again costs nothing");
-    let ended = session.train(false, &mut Silent).unwrap();
+    let ended = session.train(false, &mut ()).unwrap();
     assert!(matches!(ended, Ended::Finished(finished) if finished.steps == 4));
     let all = purposes(&folder);
     assert_eq!((all[0].as_str(), all.last().unwrap().as_str()), ("units", "training"));

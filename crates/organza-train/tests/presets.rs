@@ -3,9 +3,8 @@
 
 use organza_data::{Synthetic, TextSource};
 use organza_ledger::Event;
-use organza_train::metrics::Point;
 use organza_train::settings::{Method, SelectionRule, Settings, SplitSettings};
-use organza_train::{Ended, Observer, OptimizerSettings, Session};
+use organza_train::{Ended, OptimizerSettings, Session};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -25,18 +24,6 @@ fn the_paper_is_there_to_the_letter() {
     assert_eq!((paper.selection.gamma, paper.selection.cap), (0.001, 0.1));
     assert_eq!((paper.privacy.noise_multiplier, paper.privacy.delta), (Some(0.5), 1e-5));
     assert_eq!(paper.privacy.units, Some(200_000));
-}
-
-struct Silent;
-
-impl Observer for Silent {
-    fn step(&mut self, _: u64, _: u64) {}
-
-    fn point(&mut self, _: &Point) {}
-
-    fn interrupted(&self) -> bool {
-        false
-    }
 }
 
 /// A text with enough words and pairs for the paper's split: the built-in corpus, with each of its words
@@ -83,7 +70,7 @@ fn all_runs_of_the_figure_go_through() {
         settings.training.checkpoints = 2;
         settings.seed = Some(1);
         let session = Session::begin(settings, &place.path().join(number.to_string())).unwrap();
-        let Ended::Finished(finished) = session.train(false, &mut Silent).unwrap() else {
+        let Ended::Finished(finished) = session.train(false, &mut ()).unwrap() else {
             panic!("nobody interrupts");
         };
         let certificate = finished.certificate;

@@ -3,22 +3,9 @@
 
 use organza_accountant::Accountant;
 use organza_ledger::{Account, Event, Neighbouring, Unit};
-use organza_train::metrics::Point;
 use organza_train::settings::{Method, Settings, SplitSettings, VocabularyOrigin};
-use organza_train::{Certificate, DECIDED, Ended, Observer, Session};
+use organza_train::{Certificate, DECIDED, Ended, Session};
 use std::path::Path;
-
-struct Silent;
-
-impl Observer for Silent {
-    fn step(&mut self, _: u64, _: u64) {}
-
-    fn point(&mut self, _: &Point) {}
-
-    fn interrupted(&self) -> bool {
-        false
-    }
-}
 
 fn small(method: Method, seed: u64) -> Settings {
     let mut settings = Settings::standard().suited_to(method);
@@ -32,7 +19,7 @@ fn small(method: Method, seed: u64) -> Settings {
 
 fn certified(settings: Settings, folder: &Path) -> Certificate {
     let session = Session::begin(settings, folder).unwrap();
-    let Ended::Finished(finished) = session.train(false, &mut Silent).unwrap() else {
+    let Ended::Finished(finished) = session.train(false, &mut ()).unwrap() else {
         panic!("nobody interrupts");
     };
     finished.certificate

@@ -3,9 +3,8 @@
 use crate::texts::Texts;
 use organza_audit::attack::{Knowledge, Neighbour, Observation, Promised, Victim};
 use organza_ledger::Unit;
-use organza_train::metrics::Point;
 use organza_train::settings::{Method, SelectionRule, Settings, SplitSettings, VocabularyOrigin};
-use organza_train::{Ended, Observer, OptimizerSettings, Session, SessionError};
+use organza_train::{Ended, OptimizerSettings, Session, SessionError};
 use std::fs;
 use std::path::Path;
 
@@ -87,19 +86,7 @@ impl Victim for Words {
 }
 
 fn train(settings: Settings, out: &Path) -> Result<Ended, SessionError> {
-    Session::begin(settings, out)?.train(false, &mut Unwatched)
-}
-
-struct Unwatched;
-
-impl Observer for Unwatched {
-    fn step(&mut self, _: u64, _: u64) {}
-
-    fn point(&mut self, _: &Point) {}
-
-    fn interrupted(&self) -> bool {
-        false
-    }
+    Session::begin(settings, out)?.train(false, &mut ())
 }
 
 /// The choices of a command that trains word vectors, each with its levels.

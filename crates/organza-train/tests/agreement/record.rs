@@ -14,10 +14,9 @@ use organza_mechanism::{
     SelectionSettings, Shape, UnitGradient,
 };
 use organza_model::WordVectors;
-use organza_train::metrics::Point;
 use organza_train::{
-    Losses, Observer, OptimizerSettings, Outcome, Purse, Rows, RunFolder, RunPlan, StepMethod,
-    Task, WordTask, run,
+    Losses, OptimizerSettings, Outcome, Purse, Rows, RunFolder, RunPlan, StepMethod, Task,
+    WordTask, run,
 };
 use serde::Serialize;
 use std::sync::Mutex;
@@ -145,18 +144,6 @@ impl Task for Watched {
     }
 }
 
-struct Silent;
-
-impl Observer for Silent {
-    fn step(&mut self, _: u64, _: u64) {}
-
-    fn point(&mut self, _: &Point) {}
-
-    fn interrupted(&self) -> bool {
-        false
-    }
-}
-
 /// Asks for nothing: these runs are not private and claim nothing.
 struct Free;
 
@@ -264,7 +251,7 @@ fn train(task: &Watched, plan: &RunPlan, source: &RandomSource, initial: Vec<f32
     let mut ledger = Ledger::create(&folder.file("ledger.jsonl"), header).unwrap();
     let budget = Budget::new(1.0, 1e-6, Neighbouring::AddRemove).unwrap();
     let purse = Purse { ledger: &mut ledger, budget: &budget, account: &Free };
-    let outcome = run(task, plan, &folder, source, initial, Some(purse), &mut Silent).unwrap();
+    let outcome = run(task, plan, &folder, source, initial, Some(purse), &mut ()).unwrap();
     assert!(matches!(outcome, Outcome::Done { .. }));
 }
 
