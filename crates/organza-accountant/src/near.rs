@@ -34,7 +34,7 @@ pub(crate) fn answer<Answer>(
     }
     let mut expected = 0.0;
     for _ in 0..ROUNDS {
-        let left = delta - mass(total_variation, expected);
+        let left = (delta - mass(total_variation, expected)).next_down();
         if left <= 0.0 {
             break;
         }

@@ -21,6 +21,9 @@ const TAIL: f64 = 64.0;
 /// because normals in double precision tell nearly always to which step they belong.
 const FINEST_RELEASE: i32 = 18;
 
+/// Less noise than this part of a step of the sum's grid is none.
+const LEAST: f64 = 1.0 / (1_u64 << 30) as f64;
+
 /// Marks the shards that hold further bits of single normals.
 const FURTHER: u64 = 1 << 63;
 
@@ -43,7 +46,9 @@ const FURTHER: u64 = 1 << 63;
 ///
 /// The released values are whole multiples of a power of two M of that grid, round((x + N) / M) for the integer x and
 /// a normal N: a post-processing of x + N, in *exactly* this law ([`RoundedNormals`]), so the Gaussian event holds for the
-/// numbers that leave. M is such that a deviation has 2^18 to 2^19 of them. (Laplace noise is a rounded double.)
+/// numbers that leave. M is such that a deviation has 2^18 to 2^19 of them, or 1 where it has fewer. (Laplace noise is a rounded
+/// double.) Values that are rounded slowly take longer, once in a million: those near a half, which tells of x + N, and those of
+/// normals next to zero or far out, which tells of N.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Noise {
     grid: Grid,
@@ -124,7 +129,7 @@ impl Noise {
         if TAIL * self.deviation >= ROOM {
             return Err(too_large(setting, value));
         }
-        if !self.deviation.is_normal() {
+        if self.deviation < LEAST {
             let reason = "the noise is next to none";
             return Err(PlanError::new(setting, value, reason, "give a larger one"));
         }

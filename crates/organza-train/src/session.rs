@@ -31,8 +31,8 @@ const LEDGER: &str = "ledger.jsonl";
 const SETTINGS: &str = "settings.json";
 const STATE: &str = "state.json";
 const CERTIFICATE: &str = "certificate.json";
-/// Goes up whenever the same key, data and settings would train on other batches.
-const STATE_VERSION: u64 = 2;
+/// Goes up whenever the same key, data and settings would train on other batches, with other noise or other rounding.
+const STATE_VERSION: u64 = 3;
 
 /// A run that is under way.
 pub struct Session {

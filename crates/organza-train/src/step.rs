@@ -44,7 +44,7 @@ pub(crate) fn private_step<T: Task + ?Sized>(
         None => tables.apply(&selected.noise()),
         Some(owed) => {
             let touched = selected.noise_touched(owed);
-            tables.pay(&touched.expect("the tables owe the noise of this sampler"));
+            tables.pay(touched.expect("the tables owe the noise of this sampler"));
         }
     }
     Ok(())

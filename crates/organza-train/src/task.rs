@@ -10,7 +10,8 @@ use organza_mechanism::{PlainSum, UnitGradient};
 ///
 /// # Privacy
 /// [`Task::gradient`] of a unit may depend on that unit, on the parameters (which were released by
-/// earlier steps) and on randomness that no data has touched, and on no other unit.
+/// earlier steps) and on randomness that no data has touched, and on no other unit. [`Task::reads`] must name every row
+/// that it reads: one that is left out may hold what tells which rows earlier batches touched.
 pub trait Task: Sync {
     /// The tables of parameters: (rows, dimensions) each.
     fn tables(&self) -> Vec<(u64, u64)>;

@@ -177,7 +177,8 @@ impl Accountant {
         );
         let variation = convert::total_variation(self.divergence_at(search::LOWEST_ORDER));
         let inside = libm::exp(log_delta).min(variation) * (1.0 + 4.0 * f64::EPSILON);
-        Ok((inside + self.lost() + near::mass(self.total_variation(), epsilon)).min(1.0))
+        let outside = self.lost() + near::mass(self.total_variation(), epsilon);
+        Ok((inside + outside).next_up().min(1.0))
     }
 
     fn divergence_at(&self, order: f64) -> f64 {

@@ -6,6 +6,8 @@ use organza_ledger::Event;
 const COARSEST: u32 = 8;
 /// The finest: 32 bits then still hold 2^12 deviations of one step.
 const FINEST: u32 = 18;
+/// Steps are counted in 31 bits.
+const MOST_STEPS: u64 = (1 << 31) - 1;
 /// What leaving noise for later may cost, as a part of delta.
 const PART_OF_DELTA: f64 = 1.0 / 1_024.0;
 /// Covers the rounding of the few operations below, and what is neglected in the proof, many times over.
@@ -56,6 +58,7 @@ const RESERVE: f64 = 1.0 + 1e-9;
 pub struct DeferredGrid {
     /// The deviation of one step's noise is between 2^bits and 2^(bits + 1) units.
     bits: u32,
+    coordinates: u64,
     steps: u64,
     total_variation: f64,
 }
@@ -64,11 +67,14 @@ impl DeferredGrid {
     /// The coarsest grid that costs at most a thousandth of `delta` where `epsilon` is claimed: the coarser it
     /// is, the larger are the weights that 32 bits can hold. `None` where none is fine enough.
     pub fn new(coordinates: u64, steps: u64, epsilon: f64, delta: f64) -> Option<Self> {
+        if steps > MOST_STEPS {
+            return None;
+        }
         let draws = coordinates as f64 * (steps / 2) as f64;
         (COARSEST..=FINEST).find_map(|bits| {
             let total_variation = total_variation(draws, libm::ldexp(1.0, bits as i32));
             let fits = (1.0 + libm::exp(epsilon)) * total_variation <= PART_OF_DELTA * delta;
-            fits.then_some(Self { bits, steps, total_variation })
+            fits.then_some(Self { bits, coordinates, steps, total_variation })
         })
     }
 
@@ -80,6 +86,11 @@ impl DeferredGrid {
     /// How far everything that is read may be from the dense loop, in total variation (beta).
     pub fn total_variation(&self) -> f64 {
         self.total_variation
+    }
+
+    /// For how many coordinates it is.
+    pub fn coordinates(&self) -> u64 {
+        self.coordinates
     }
 
     /// For how many steps it is.
@@ -177,5 +188,6 @@ mod tests {
         assert_eq!(of(coordinates, 200_000, 40.0, 1e-9), None);
         assert_eq!(of(100_000, 2_000, f64::NAN, 1e-5), None);
         assert_eq!(of(100_000, 2_000, 1.0, 0.0), None);
+        assert_eq!(of(1, 1 << 31, 1.0, 1e-6), None, "more steps than are counted");
     }
 }

@@ -21,15 +21,25 @@ use std::sync::Arc;
 /// What charges for noise that is left for later begin with.
 pub const DEFERRED_NOISE: &str = "deferred noise";
 
+/// More deviations than a normal ever has.
+const FAR: f64 = 64.0;
+/// 2^62.
+const ROOM: f64 = (1_u64 << 62) as f64;
+
 /// Leave to defer noise that has not been paid for yet.
 #[derive(Clone)]
 pub struct Deferral(OwedNoise);
 
 impl Deferral {
-    /// For plans that put Gaussian noise on everything, without a second clip.
+    /// For plans that put Gaussian noise on everything, without a second clip, on no more coordinates than the grid is for.
     pub(crate) fn of(run: &Arc<Run>, grid: &DeferredGrid) -> Option<Self> {
         let noise = run.plan.noise();
         if !(run.plan.selects_everything() && noise.is_plain_gaussian()) {
+            return None;
+        }
+        // The account is for as many draws as the grid was made for, and all noise has to fit into 62 bits.
+        let farthest = FAR * noise.deviation * (grid.steps() as f64).sqrt();
+        if run.plan.shared_shape().coordinates() > grid.coordinates() || farthest >= ROOM {
             return None;
         }
         // A unit of the table is 2^bits steps of the sum's grid.

@@ -42,6 +42,10 @@ fn only_dense_gaussian_noise_can_wait() {
     let mask = SelectionSettings::Uniform { by: crate::By::Row, draws: 3 };
     assert!(sampler(mask, plain).defer(&grid()).is_none());
     assert!(dense(1e-8).defer(&grid()).is_none(), "the sum's own grid is coarser");
+    let narrow = DeferredGrid::new(64_019, 100, 3.0, 1e-6).expect("a good grid");
+    assert!(dense(1.0).defer(&narrow).is_none(), "made for fewer coordinates");
+    let long = DeferredGrid::new(64_020, 1 << 30, 3.0, 1e-6).expect("a good grid");
+    assert!(dense(1e7).defer(&long).is_none(), "more noise than integers hold");
 }
 
 #[test]

@@ -38,9 +38,9 @@ impl TouchedRows {
         Self { memory, owed: owed.clone(), random, largest }
     }
 
-    /// Hands all rows to a table with debts.
-    pub fn pay_into(&self, table: &mut impl Indebted) {
-        table.take(&Touched { rows: self });
+    /// Hands all rows to a table with debts, once: twice the same noise would not be what other rows owe for two steps.
+    pub fn pay_into(self, table: &mut impl Indebted) {
+        table.take(&Touched { rows: &self });
     }
 }
 

@@ -27,7 +27,8 @@ pub(super) enum Slot {
 ///
 /// c / s is a ratio of a whole number and a double, and (t / s)^2 = k + (k - 1) / (12 s^2), so z, f^2 (of the bits of V
 /// that are known) and the exponential are enclosed as closely as one likes, and compared with an enclosure of U.
-/// They are apart after finitely many bits with probability 1. The sign of N is that of the direction, so every comparison
+/// They are apart after finitely many bits with probability 1. (Where f^2 cannot be told from 0, z / f^2 is beyond all bounds, as z is
+/// not 0.) The sign of N is that of the direction, so every comparison
 /// of the value with a half is one of these or known beforehand; the result is the whole number between two halves.
 #[cold]
 pub(super) fn rounded_exactly(
@@ -65,6 +66,8 @@ fn is_at_least(
     match (twice > 0, direction.is_negative) {
         (true, true) => return false,
         (false, false) => return true,
+        // On the half itself there is nothing to reach.
+        _ if twice == 0 => return false,
         _ => {}
     }
     let mut places = FIRST_PLACES;

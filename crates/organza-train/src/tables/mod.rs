@@ -107,7 +107,18 @@ impl Tables {
 
     /// Opens the tables for reading.
     pub fn read(&mut self) -> Reading<'_> {
+        self.give_back();
         Reading { tables: self }
+    }
+
+    /// Ends a reading: nothing is lent any more, also if whoever read has forgotten to say so.
+    fn give_back(&mut self) {
+        let Self { shape, weights, kept, .. } = self;
+        match kept {
+            Kept::Sgd { .. } | Kept::Adam(_) => {}
+            Kept::Resting(resting) => resting.give_back(shape, weights),
+            Kept::Owed(owed) => owed.give_back(shape, weights),
+        }
     }
 
     /// The largest weight that there can be, where weights are whole numbers.
@@ -142,7 +153,8 @@ impl Tables {
     }
 
     /// Moves the parameters by one private gradient, of which the rows that nobody touched owe the noise.
-    pub fn pay(&mut self, touched: &TouchedRows) {
+    pub fn pay(&mut self, touched: TouchedRows) {
+        self.give_back();
         if let Kept::Owed(owed) = &mut self.kept {
             owed.pay(&self.shape, &mut self.weights, self.steps, touched);
             self.steps += 1;
@@ -162,12 +174,13 @@ impl Tables {
             Kept::Adam(moments) => moments.step(steps, weights, runs),
             Kept::Resting(resting) => resting.step(&self.shape, steps, weights, runs),
             Kept::Sgd { learning_rate } => descend(*learning_rate, weights, runs),
-            Kept::Owed(_) => debug_assert!(false, "tables that owe noise take touched rows"),
+            Kept::Owed(_) => unreachable!("tables that owe noise take touched rows"),
         }
     }
 
     /// The parameters, all up to date.
     pub fn into_parameters(mut self) -> Vec<f32> {
+        self.give_back();
         match self.kept {
             Kept::Sgd { .. } | Kept::Adam(_) => {}
             Kept::Resting(resting) => resting.finish(&self.shape, &mut self.weights, self.steps),
@@ -281,11 +294,6 @@ impl std::ops::Deref for Reading<'_> {
 
 impl Drop for Reading<'_> {
     fn drop(&mut self) {
-        let Tables { shape, weights, kept, .. } = &mut *self.tables;
-        match kept {
-            Kept::Sgd { .. } | Kept::Adam(_) => {}
-            Kept::Resting(resting) => resting.give_back(shape, weights),
-            Kept::Owed(owed) => owed.give_back(shape, weights),
-        }
+        self.tables.give_back();
     }
 }

@@ -120,7 +120,7 @@ impl Owed {
         shape: &Shape,
         weights: &mut [f32],
         steps: u64,
-        touched: &TouchedRows,
+        touched: TouchedRows,
     ) {
         touched.pay_into(&mut Paying { owed: self, shape, weights, steps });
     }

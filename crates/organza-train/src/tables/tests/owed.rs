@@ -87,7 +87,7 @@ fn run(upkeep: impl Fn(&PoissonSampler) -> Upkeep, seed: u64) -> Readings {
         drop(reading);
         match tables.owed_noise() {
             None => tables.apply(&selected.noise()),
-            Some(owed) => tables.pay(&selected.noise_touched(owed).unwrap()),
+            Some(owed) => tables.pay(selected.noise_touched(owed).unwrap()),
         }
     }
     Readings { middle, end: tables.into_parameters() }
@@ -300,7 +300,7 @@ fn weights_are_a_function_of_whole_numbers() {
         // A row that nobody has read is settled before it moves.
         let sum = batch.sum(|_, gradient| gradient.row(step as u32).unwrap().fill(0.1));
         let owed = tables.owed_noise().unwrap().clone();
-        tables.pay(&sum.select().noise_touched(&owed).unwrap());
+        tables.pay(sum.select().noise_touched(&owed).unwrap());
     }
     let parameters = tables.into_parameters();
     assert!(parameters.iter().all(|weight| is_whole(*weight)));
