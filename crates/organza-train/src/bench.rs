@@ -11,15 +11,15 @@ use crate::run::{RunError, RunPlan, StepMethod, tables};
 use crate::settings::{Method, SelectionRule, Settings};
 use crate::step::{plain_step, private_step};
 use crate::tables::Tables;
-use crate::task::{Losses, Rows, Task};
+use crate::task::{Losses, Task};
 use organza_ledger::{
     Account, AccountError, Budget, BudgetError, Charge, Charged, Event, Header, Ledger,
     Neighbouring, Unit,
 };
 use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::sample::{fill_normal_f32, unit};
-use organza_mechanism::{PoissonSampler, Purpose, RandomSource};
-use organza_model::{Layout, ModelError, RowSink, Sample, Scratch, WordVectors};
+use organza_mechanism::{PoissonSampler, Purpose, RandomSource, ReadRows, WriteRows};
+use organza_model::{Layout, ModelError, Sample, Scratch, WordVectors};
 use std::cell::RefCell;
 use std::time::Instant;
 use thiserror::Error;
@@ -322,15 +322,6 @@ fn zipf(words: u32, random: &mut PrivateRandom) -> u32 {
     }
 }
 
-/// Hands the rows of the model to whoever collects them.
-struct Sink<'a>(&'a mut dyn Rows);
-
-impl RowSink for Sink<'_> {
-    fn row(&mut self, row: u32) -> &mut [f32] {
-        self.0.row(row)
-    }
-}
-
 impl Task for BenchTask {
     fn tables(&self) -> Vec<(u64, u64)> {
         self.model.tables()
@@ -340,21 +331,20 @@ impl Task for BenchTask {
         self.samples.len() as u64
     }
 
-    fn gradient(&self, parameters: &[f32], unit: u64, _: &mut PrivateRandom, rows: &mut dyn Rows) {
+    fn reads(&self, unit: u64, _: &[u32], visit: &mut dyn FnMut(u32)) {
+        self.samples[unit as usize].iter().for_each(|row| visit(*row));
+    }
+
+    fn gradient(&self, unit: u64, _: &[u32], weights: &dyn ReadRows, gradient: &mut dyn WriteRows) {
         let [target, context, negatives @ ..] = &self.samples[unit as usize];
         let sample = Sample { inputs: &[*target], positive: *context, negatives };
         let result = SCRATCH.with_borrow_mut(|scratch| {
-            self.model.gradient(parameters, sample, 1.0, scratch, &mut Sink(rows))
+            self.model.gradient(weights, sample, 1.0, scratch, gradient)
         });
         debug_assert!(result.is_ok(), "the samples are of the model's vocabulary");
     }
 
-    fn reads(&self, unit: u64, _: &mut PrivateRandom, visit: &mut dyn FnMut(u32)) -> bool {
-        self.samples[unit as usize].iter().for_each(|row| visit(*row));
-        true
-    }
-
-    fn evaluate(&self, _: &[f32]) -> Losses {
+    fn evaluate(&self, _: &dyn ReadRows) -> Losses {
         Losses { train: f64::NAN, validation: f64::NAN, test: f64::NAN }
     }
 }

@@ -91,9 +91,10 @@ impl First {
         if metrics.is_empty()
             && let Some(frequencies) = &self.frequencies
         {
-            metrics.add(0, task.evaluate(frequencies), observer)?;
+            metrics.add(0, task.evaluate(&task.model().rows(frequencies)?), observer)?;
         }
-        metrics.add(self.passes, task.evaluate(&self.parameters), observer)?;
+        let losses = task.evaluate(&task.model().rows(&self.parameters)?);
+        metrics.add(self.passes, losses, observer)?;
         Ok(Outcome::Done { parameters: self.parameters, seconds: self.seconds })
     }
 }

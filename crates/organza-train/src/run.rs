@@ -11,7 +11,7 @@ use crate::tables::{Tables, Upkeep, deferred};
 use crate::task::{Losses, Task};
 use organza_ledger::{Account, Budget, BudgetError, Charge, Charged, Ledger};
 use organza_mechanism::{
-    DeferredGrid, NotPaid, Plan, PoissonSampler, RandomSource, Shape, ShapeError,
+    DeferredGrid, FlatRows, NotPaid, Plan, PoissonSampler, RandomSource, Shape, ShapeError,
 };
 use std::ops::Range;
 use std::time::Instant;
@@ -228,12 +228,13 @@ pub fn run<T: Task + ?Sized>(
             return Ok(Outcome::Interrupted { steps });
         }
     }
+    let shape = state.tables.shape().clone();
     let averaged = if plan.average { state.average.into_mean() } else { None };
     let mut parameters = averaged.unwrap_or_else(|| state.tables.into_parameters());
-    let mut losses = task.evaluate(&parameters);
+    let mut losses = task.evaluate(&FlatRows::new(shape.clone(), &parameters));
     if let Some(best) = state.best.filter(|best| best.loss < losses.validation) {
         parameters = best.parameters;
-        losses = task.evaluate(&parameters);
+        losses = task.evaluate(&FlatRows::new(shape, &parameters));
     }
     metrics.add(plan.steps, losses, observer)?;
     Ok(Outcome::Done { parameters, seconds })
@@ -241,8 +242,7 @@ pub fn run<T: Task + ?Sized>(
 
 /// How far gradients that all point one way would move a weight.
 fn reach(private: &Plan, plan: &RunPlan) -> f64 {
-    let OptimizerSettings::Sgd { learning_rate } = plan.optimizer else { return 0.0 };
-    f64::from(learning_rate) * private.settings().clip * plan.steps as f64
+    f64::from(plan.optimizer.learning_rate()) * private.settings().clip * plan.steps as f64
 }
 
 /// Fresh tables, kept in the way that the plan makes cheapest; `pay` charges for noise that is left for later.
@@ -279,9 +279,8 @@ pub(crate) fn tables<T: Task + ?Sized>(
 
 /// The losses of the parameters as they are now. *Not private.* It is asked for at scheduled steps only.
 fn evaluate<T: Task + ?Sized>(task: &T, tables: &mut Tables) -> Losses {
-    let mut parameters = tables.read();
-    parameters.all();
-    task.evaluate(&parameters)
+    let shape = tables.shape().clone();
+    task.evaluate(&FlatRows::new(shape, tables.read().all()))
 }
 
 /// Remembers the parameters if they do best on validation data so far: early stopping, for runs without
@@ -290,12 +289,10 @@ fn keep_best(plan: &RunPlan, state: &mut Checkpoint, losses: Losses) {
     let better = state.best.as_ref().is_none_or(|best| losses.validation < best.loss);
     if better && matches!(plan.method, StepMethod::NotPrivate { .. }) && !losses.validation.is_nan()
     {
-        let mut parameters = state.tables.read();
-        parameters.all();
         // Into the memory of the best so far, if there is one.
         let mut kept = state.best.take().map_or_else(Vec::new, |best| best.parameters);
         kept.clear();
-        kept.extend_from_slice(&parameters);
+        kept.extend_from_slice(state.tables.read().all());
         state.best = Some(Best { loss: losses.validation, parameters: kept });
     }
 }
@@ -335,9 +332,7 @@ fn make_step<T: Task + ?Sized>(
         }
     }
     if plan.average && Average::wants(tables.steps(), plan.steps) {
-        let mut parameters = tables.read();
-        parameters.all();
-        state.average.add(&parameters);
+        state.average.add(tables.read().all());
     }
     Ok(())
 }

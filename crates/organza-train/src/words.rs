@@ -1,11 +1,12 @@
 //! Word vectors as a task: samples of text, negatives, and the gradient of a unit.
 
-use crate::task::{Losses, Rows, Task};
+use crate::task::{Losses, Task};
 use organza_data::split::Split;
 use organza_data::{FrequencyError, Negatives, Objective, Samples, Units, frequency_loss};
 use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::sample::Subset;
-use organza_model::{ExpectedLoss, Held, ModelError, RowSink, Sample, Scratch, WordVectors};
+use organza_mechanism::{ReadRows, WriteRows};
+use organza_model::{ExpectedLoss, Held, ModelError, Sample, Scratch, WordVectors};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -32,8 +33,6 @@ type HeldOut = Vec<(Vec<u32>, u32, f64)>;
 /// Memory of one thread.
 #[derive(Default)]
 struct Memory {
-    inputs: Vec<u32>,
-    negatives: Vec<u32>,
     chosen: Subset,
     scratch: Scratch,
 }
@@ -97,43 +96,30 @@ impl WordTask {
         frequency_loss(&train, &test, self.negative_count, &self.negatives)
     }
 
-    /// Calls `visit` with each sample of a unit that its gradient is of, its negatives, and its weight in
-    /// the mean.
-    fn each_sample(
-        &self,
-        unit: u64,
-        random: &mut PrivateRandom,
-        mut visit: impl FnMut(Sample<'_>, f32, &mut Scratch),
-    ) {
-        let count = self.split.train.samples_in(unit);
-        MEMORY.with_borrow_mut(|Memory { inputs, negatives, chosen, scratch }| {
-            let all = count <= self.per_unit;
-            let number = count.min(self.per_unit);
-            if !all {
-                chosen.draw(count, number, random);
-            }
-            let weight = 1.0 / number as f32;
-            negatives.resize(self.negative_count as usize, 0);
-            for place in 0..number {
-                let index = if all { place } else { chosen.numbers()[place as usize] };
-                let Some(sample) = self.split.train.sample(&self.samples, unit, index) else {
-                    continue;
-                };
-                inputs.clear();
-                inputs.extend(sample.inputs());
-                self.negatives.fill(negatives, random);
-                visit(Sample { inputs, positive: sample.output, negatives }, weight, scratch);
-            }
-        });
+    /// How many samples of a unit its gradient is of.
+    fn samples_of(&self, unit: u64) -> u64 {
+        self.split.train.samples_in(unit).min(self.per_unit)
     }
 
-    fn mean_loss(&self, parameters: &[f32], held: &HeldOut) -> Result<f64, ModelError> {
+    /// The samples that were drawn, each as the number of its inputs, its output, its inputs and its negatives.
+    fn drawn<'a>(&self, mut draw: &'a [u32]) -> impl Iterator<Item = Sample<'a>> {
+        let negatives = self.negative_count as usize;
+        std::iter::from_fn(move || {
+            let [inputs, positive, rest @ ..] = draw else { return None };
+            let (inputs, rest) = rest.split_at_checked(*inputs as usize)?;
+            let (negatives, rest) = rest.split_at_checked(negatives)?;
+            draw = rest;
+            Some(Sample { inputs, positive: *positive, negatives })
+        })
+    }
+
+    fn mean_loss(&self, rows: &dyn ReadRows, held: &HeldOut) -> Result<f64, ModelError> {
         let weights = self.negative_weights();
         let held: Vec<Held<'_>> = held
             .iter()
             .map(|(inputs, positive, weight)| Held { inputs, positive: *positive, weight: *weight })
             .collect();
-        ExpectedLoss::new(&self.model, &weights, self.negative_count)?.mean(parameters, &held)
+        ExpectedLoss::new(&self.model, &weights, self.negative_count)?.mean(rows, &held)
     }
 }
 
@@ -146,37 +132,52 @@ impl Task for WordTask {
         self.split.train.len()
     }
 
-    fn gradient(
-        &self,
-        parameters: &[f32],
-        unit: u64,
-        random: &mut PrivateRandom,
-        rows: &mut dyn Rows,
-    ) {
-        self.each_sample(unit, random, |sample, weight, scratch| {
-            let result = self.model.gradient(parameters, sample, weight, scratch, &mut Sink(rows));
-            debug_assert!(result.is_ok(), "the samples are of the model's vocabulary");
+    fn draw(&self, unit: u64, random: &mut PrivateRandom, draw: &mut Vec<u32>) {
+        let (count, number) = (self.split.train.samples_in(unit), self.samples_of(unit));
+        MEMORY.with_borrow_mut(|Memory { chosen, .. }| {
+            if number < count {
+                chosen.draw(count, number, random);
+            }
+            for place in 0..number {
+                let index = if number < count { chosen.numbers()[place as usize] } else { place };
+                let Some(sample) = self.split.train.sample(&self.samples, unit, index) else {
+                    continue;
+                };
+                let start = draw.len();
+                draw.extend([0, sample.output]);
+                draw.extend(sample.inputs());
+                let end = draw.len();
+                draw[start] = (end - start - 2) as u32;
+                draw.resize(end + self.negative_count as usize, 0);
+                self.negatives.fill(&mut draw[end..], random);
+            }
         });
     }
 
-    fn reads(&self, unit: u64, random: &mut PrivateRandom, visit: &mut dyn FnMut(u32)) -> bool {
-        self.each_sample(unit, random, |sample, _, _| self.model.rows_of(sample, &mut *visit));
-        true
+    fn reads(&self, _: u64, draw: &[u32], visit: &mut dyn FnMut(u32)) {
+        self.drawn(draw).for_each(|sample| self.model.rows_of(sample, &mut *visit));
     }
 
-    fn evaluate(&self, parameters: &[f32]) -> Losses {
+    fn gradient(
+        &self,
+        unit: u64,
+        draw: &[u32],
+        weights: &dyn ReadRows,
+        gradient: &mut dyn WriteRows,
+    ) {
+        let weight = 1.0 / self.samples_of(unit) as f32;
+        MEMORY.with_borrow_mut(|Memory { scratch, .. }| {
+            for sample in self.drawn(draw) {
+                let result = self.model.gradient(weights, sample, weight, scratch, gradient);
+                debug_assert!(result.is_ok(), "the samples are of the model's vocabulary");
+            }
+        });
+    }
+
+    fn evaluate(&self, weights: &dyn ReadRows) -> Losses {
         let [train, validation, test] = [0, 1, 2]
-            .map(|part: usize| self.mean_loss(parameters, &self.held[part]).unwrap_or(f64::NAN));
+            .map(|part: usize| self.mean_loss(weights, &self.held[part]).unwrap_or(f64::NAN));
         Losses { train, validation, test }
-    }
-}
-
-/// Hands the rows of the model to whoever collects them.
-struct Sink<'a>(&'a mut dyn Rows);
-
-impl RowSink for Sink<'_> {
-    fn row(&mut self, row: u32) -> &mut [f32] {
-        self.0.row(row)
     }
 }
 

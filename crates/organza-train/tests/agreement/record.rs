@@ -11,12 +11,12 @@ use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::sample::{poisson_subset, uniform_subset};
 use organza_mechanism::{
     Batch, By, NoiseSettings, Plan, PlanSettings, Purpose, RandomSource, Selection,
-    SelectionSettings, Shape, UnitGradient,
+    SelectionSettings, Shape,
 };
 use organza_model::WordVectors;
 use organza_train::{
-    Losses, OptimizerSettings, Outcome, Purse, Rows, RunFolder, RunPlan, StepMethod, Task,
-    WordTask, run,
+    Losses, OptimizerSettings, Outcome, Purse, ReadRows, RunFolder, RunPlan, StepMethod, Task,
+    WordTask, WriteRows, run,
 };
 use serde::Serialize;
 use std::sync::Mutex;
@@ -126,18 +126,23 @@ impl Task for Watched {
         self.task.units()
     }
 
-    fn gradient(
-        &self,
-        parameters: &[f32],
-        unit: u64,
-        random: &mut PrivateRandom,
-        rows: &mut dyn Rows,
-    ) {
-        self.task.gradient(parameters, unit, random, rows);
+    fn draw(&self, unit: u64, random: &mut PrivateRandom, draw: &mut Vec<u32>) {
+        self.task.draw(unit, random, draw);
     }
 
-    fn evaluate(&self, parameters: &[f32]) -> Losses {
-        self.seen.lock().unwrap().push(parameters.to_vec());
+    fn gradient(
+        &self,
+        unit: u64,
+        draw: &[u32],
+        weights: &dyn ReadRows,
+        gradient: &mut dyn WriteRows,
+    ) {
+        self.task.gradient(unit, draw, weights, gradient);
+    }
+
+    fn evaluate(&self, weights: &dyn ReadRows) -> Losses {
+        let rows = (0..).map(|row| weights.row(row)).take_while(|row| !row.is_empty());
+        self.seen.lock().unwrap().push(rows.flatten().copied().collect());
         // Ever better, so that a run without privacy keeps its last parameters.
         let validation = -(self.seen.lock().unwrap().len() as f64);
         Losses { train: 0.0, validation, test: 0.0 }
@@ -154,15 +159,6 @@ impl Account for Free {
 
     fn epsilon(&self, _: &[Event], _: f64) -> Result<f64, AccountError> {
         Ok(0.0)
-    }
-}
-
-/// Takes rows to a unit's gradient.
-struct Into<'a>(&'a mut UnitGradient);
-
-impl Rows for Into<'_> {
-    fn row(&mut self, row: u32) -> &mut [f32] {
-        self.0.row(row).unwrap()
     }
 }
 
@@ -307,7 +303,9 @@ fn recorded(
     // The selection as it was released: the same gradients, the same bits.
     let draws = source.step(Purpose::Negatives, step);
     let sum = again(plan, task, source, step).sum(|unit, gradient| {
-        task.gradient(parameters, unit, &mut draws.shard(unit), &mut Into(gradient));
+        let mut draw = Vec::new();
+        task.draw(unit, &mut draws.shard(unit), &mut draw);
+        task.gradient(unit, &draw, &task.model().rows(parameters).unwrap(), gradient);
     });
     let selected = sum.select();
     let shape = &plan.settings().shape;
