@@ -228,13 +228,12 @@ pub fn run<T: Task + ?Sized>(
             return Ok(Outcome::Interrupted { steps });
         }
     }
-    let shape = state.tables.shape().clone();
     let averaged = if plan.average { state.average.into_mean() } else { None };
     let mut parameters = averaged.unwrap_or_else(|| state.tables.into_parameters());
-    let mut losses = task.evaluate(&FlatRows::new(shape.clone(), &parameters));
+    let mut losses = losses_of(task, &parameters)?;
     if let Some(best) = state.best.filter(|best| best.loss < losses.validation) {
         parameters = best.parameters;
-        losses = task.evaluate(&FlatRows::new(shape, &parameters));
+        losses = losses_of(task, &parameters)?;
     }
     metrics.add(plan.steps, losses, observer)?;
     Ok(Outcome::Done { parameters, seconds })
@@ -275,6 +274,15 @@ pub(crate) fn tables<T: Task + ?Sized>(
         (StepMethod::Private(_), None) => Upkeep::EveryStep,
     };
     Tables::new(shape, plan.optimizer, upkeep, initial).ok_or(RunError::Initial)
+}
+
+/// The losses of these parameters. *Not private.*
+pub(crate) fn losses_of<T: Task + ?Sized>(
+    task: &T,
+    parameters: &[f32],
+) -> Result<Losses, RunError> {
+    let shape = Shape::tables(&task.tables())?;
+    Ok(task.evaluate(&FlatRows::new(shape, parameters)))
 }
 
 /// The losses of the parameters as they are now. *Not private.* It is asked for at scheduled steps only.

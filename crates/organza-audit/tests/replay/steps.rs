@@ -8,7 +8,8 @@ use organza_mechanism::{
     By, NoiseSettings, Plan, PlanSettings, Purpose, Selection, SelectionSettings, Shape,
 };
 use organza_model::{Layout, WordVectors};
-use organza_train::{Task, WordTask, WriteRows};
+use organza_train::{Task, WriteRows};
+use organza_words::WordTask;
 use std::collections::{BTreeMap, BTreeSet};
 
 const LINES: usize = 30;

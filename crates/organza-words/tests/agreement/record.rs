@@ -16,8 +16,9 @@ use organza_mechanism::{
 use organza_model::WordVectors;
 use organza_train::{
     Losses, OptimizerSettings, Outcome, Purse, ReadRows, RunFolder, RunPlan, StepMethod, Task,
-    WordTask, WriteRows, run,
+    WriteRows, run,
 };
+use organza_words::WordTask;
 use serde::Serialize;
 use std::sync::Mutex;
 
