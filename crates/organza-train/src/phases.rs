@@ -5,11 +5,11 @@ use crate::session::SessionError;
 use crate::settings::{CountsSettings, Method, Settings, SplitSettings, VocabularyOrigin};
 use organza_accountant::calibrate::{Target, scale};
 use organza_data::cooccurrence::{
-    CooccurrenceSettings, PairCounts, PairTable, PairWeights, UnitSizes, WordCounts,
+    CooccurrenceSettings, PairCounts, PairTable, UnitSizes, WordCounts,
 };
-use organza_data::{DataError, PrivateVocabularyPlan, PrivateVocabularySettings, VocabularyRule};
+use organza_data::{DataError, PrivateVocabularyPlan, PrivateVocabularySettings};
 use organza_ledger::{Event, Unit};
-use organza_mechanism::{CountNoise, NoisyCount};
+use organza_mechanism::{CountNoise, ItemRule, NoisyCount};
 use organza_model::counts::DENSE_WORDS;
 
 /// The part of delta that a private vocabulary may spend: the chance that a word of one unit alone shows.
@@ -159,8 +159,8 @@ pub(crate) fn vocabulary(
     let decides = words_decide(settings);
     let at = |noise: f64| {
         let (words_per_unit, rule) = match privacy.unit {
-            Unit::Pair => (2, VocabularyRule::Laplace { epsilon: 1.0 / noise, delta }),
-            _ => (words_per_unit, VocabularyRule::WeightedGaussian { multiplier: noise, delta }),
+            Unit::Pair => (2, ItemRule::Laplace { epsilon: 1.0 / noise, delta }),
+            _ => (words_per_unit, ItemRule::WeightedGaussian { multiplier: noise, delta }),
         };
         let plan = PrivateVocabularyPlan::new(PrivateVocabularySettings {
             unit: privacy.unit,
@@ -307,7 +307,6 @@ fn shared(
         noise,
         clip: (unit != Unit::Pair).then_some(clip),
         bar,
-        weights: PairWeights::default(),
     }
 }
 
