@@ -11,7 +11,6 @@
 //! ```
 #![forbid(unsafe_code)]
 
-pub mod atomic;
 pub mod counts;
 pub mod kernels;
 pub mod vectors;

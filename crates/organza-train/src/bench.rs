@@ -8,7 +8,7 @@ use crate::calibration::{CalibrationError, Known};
 use crate::optimizer::OptimizerSettings;
 use crate::plain::PlainBatch;
 use crate::run::{RunError, RunPlan, StepMethod, tables};
-use crate::settings::{Method, SelectionRule, Settings};
+use crate::settings::{EngineSettings, SelectionRule, Steps as Place};
 use crate::step::{plain_step, private_step};
 use crate::tables::Tables;
 use crate::task::{Losses, Rows, Task};
@@ -32,7 +32,7 @@ const WORDS: usize = 10;
 const MOST_KEPT: usize = 1 << 16;
 /// A median needs so many steps.
 const LEAST_STEPS: usize = 3;
-/// What a run would claim.
+/// How fine a grid is on which noise waits; the noise itself is the paper's.
 const EPSILON: f64 = 1.0;
 /// The deviation of the first vectors.
 const DEVIATION: f32 = 0.1;
@@ -40,8 +40,8 @@ const DEVIATION: f32 = 0.1;
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BenchSettings {
-    /// How steps are made.
-    pub method: Method,
+    /// Where steps put their noise; nowhere without privacy.
+    pub noise: Option<Place>,
     /// How coordinates are selected (method `sparse`).
     pub select: SelectionRule,
     /// How many coordinates (rows, for limited-domain selection) are selected.
@@ -73,7 +73,7 @@ impl Default for BenchSettings {
     /// The paper's table, batch and selection.
     fn default() -> Self {
         Self {
-            method: Method::Sparse,
+            noise: Some(Place::Selected),
             select: SelectionRule::Exponential,
             draws: 100,
             optimizer: OptimizerSettings::adam(0.001),
@@ -186,8 +186,12 @@ impl Steps {
         if !(bench.batch > 0.0 && bench.batch <= SAMPLES as f64) {
             return Err(BenchError::Batch(bench.batch));
         }
-        let mut settings = Settings::paper();
-        settings.method = bench.method;
+        let mut settings = EngineSettings::new("bench", Unit::Pair, EPSILON, 1e-5);
+        settings.private = bench.noise.is_some();
+        settings.steps = bench.noise.or(Some(Place::Everywhere));
+        settings.selection.epsilon = Some(0.283_79);
+        settings.privacy.noise_multiplier = Some(0.5);
+        (settings.training.clip, settings.training.second_clip) = (15.0, Some(1.0));
         settings.selection.rule = bench.select;
         settings.selection.draws = Some(bench.draws);
         settings.training.batch = bench.batch;
@@ -200,19 +204,15 @@ impl Steps {
         let task = BenchTask::new(bench.vocabulary, words, bench.dimensions, &source)?;
         let steps = bench.warmup.saturating_add(bench.steps);
         settings.training.steps = Some(steps);
-        // How fine a grid is on which noise waits; the noise itself is the paper's.
-        settings.privacy.epsilon = Some(EPSILON);
         let known = Known {
             settings: &settings,
             tables: task.tables(),
             units: task.units(),
             before: Vec::new(),
         };
-        let method = match bench.method {
-            Method::None => {
-                StepMethod::NotPrivate { rate: known.rate(), expected_batch: bench.batch }
-            }
-            _ => StepMethod::Private(known.plan()?),
+        let method = match settings.private {
+            false => StepMethod::NotPrivate { rate: known.rate(), expected_batch: bench.batch },
+            true => StepMethod::Private(known.plan()?),
         };
         let sampler = match &method {
             StepMethod::Private(plan) => Some(plan.sampler("bench", task.units(), &source)),
@@ -366,13 +366,13 @@ mod tests {
 
     #[test]
     fn every_method_is_measured() {
-        for method in [Method::None, Method::Dpsgd, Method::Sparse] {
+        for noise in [None, Some(Place::Everywhere), Some(Place::Selected)] {
             for optimizer in
                 [OptimizerSettings::adam(0.001), OptimizerSettings::Sgd { learning_rate: 0.1 }]
             {
                 let (steps, warmup) = (5, 2);
                 let settings =
-                    BenchSettings { method, optimizer, steps, warmup, ..BenchSettings::default() };
+                    BenchSettings { noise, optimizer, steps, warmup, ..BenchSettings::default() };
                 let result = bench(&settings).unwrap();
                 assert_eq!(result.milliseconds.len(), 5);
                 assert!(result.median() > 0.0);
@@ -390,11 +390,11 @@ mod tests {
     fn threads_do_not_show_in_large_batches() {
         let sgd = OptimizerSettings::Sgd { learning_rate: 0.1 };
         let adam = OptimizerSettings::adam(0.001);
-        for (method, optimizer) in
-            [(Method::Dpsgd, sgd), (Method::Sparse, adam), (Method::None, adam)]
+        for (noise, optimizer) in
+            [(Some(Place::Everywhere), sgd), (Some(Place::Selected), adam), (None, adam)]
         {
             let settings = BenchSettings {
-                method,
+                noise,
                 optimizer,
                 vocabulary: 30_000,
                 dimensions: 8,
@@ -406,22 +406,19 @@ mod tests {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 pool.install(|| {
                     let mut steps = Steps::new(&settings).unwrap();
-                    assert!(
-                        steps.tables.read().asks(),
-                        "{method:?}: rows wait until they are read"
-                    );
+                    assert!(steps.tables.read().asks(), "{noise:?}: rows wait until they are read");
                     (0..40).for_each(|_| steps.make());
                     steps.tables.into_parameters()
                 })
             });
-            assert!(one == three, "{method:?}");
+            assert!(one == three, "{noise:?}");
         }
     }
 
     #[test]
     fn samples_read_what_they_tell() {
         let task = BenchTask::new(1_000, 1_000, 3, &RandomSource::from_seed(1)).unwrap();
-        crate::task::reads::Poisoned::new(&task).check(0..50);
+        crate::testing::Poisoned::new(&task).check(0..50);
     }
 
     #[test]

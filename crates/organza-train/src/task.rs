@@ -1,8 +1,5 @@
 //! What is trained: units of data, and the gradient of each.
 
-#[cfg(test)]
-pub(crate) mod reads;
-
 use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::{PlainSum, UnitGradient};
 

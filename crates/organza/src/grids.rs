@@ -2,7 +2,7 @@
 
 use crate::suite::Planned;
 use anyhow::Context;
-use organza_train::settings::Settings;
+use organza_words::settings::Settings;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};

@@ -8,8 +8,9 @@ use anyhow::{Context, bail};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use organza_ledger::{DataSetLedger, Share, SharedTotal};
 use organza_train::metrics::Point;
-use organza_train::settings::Settings;
-use organza_train::{Ended, Finished, Losses, RunFolder, Session};
+use organza_train::{Losses, RunFolder};
+use organza_words::settings::Settings;
+use organza_words::{Ended, Finished, Session};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -47,7 +48,7 @@ pub(crate) struct Outcome {
 
 impl Outcome {
     fn new(settings: Settings, finished: Finished) -> Self {
-        let Finished { certificate, curve, frequency_loss, steps, seconds, .. } = finished;
+        let Finished { model, certificate, curve, steps, seconds, .. } = finished;
         let (private, epsilon, delta) =
             (certificate.private, certificate.epsilon, certificate.delta);
         let not_private = ["seconds", "frequency_loss", "curve"].map(str::to_owned).to_vec();
@@ -59,7 +60,7 @@ impl Outcome {
             delta,
             steps,
             seconds,
-            frequency_loss,
+            frequency_loss: model.frequency_loss,
             curve,
             not_private,
         }

@@ -5,7 +5,7 @@ use anyhow::Context;
 use organza_accountant::Accountant;
 use organza_ledger::{Account, Neighbouring, Replay, Unit};
 use organza_report::digits::cost;
-use organza_train::settings::Settings;
+use organza_words::settings::Settings;
 use serde::Serialize;
 use std::path::Path;
 

@@ -9,7 +9,8 @@ use organza_mechanism::{
     UnitGradient,
 };
 use organza_model::{Layout, WordVectors};
-use organza_train::{Rows, Task, WordTask};
+use organza_train::{Rows, Task};
+use organza_words::WordTask;
 use std::collections::{BTreeMap, BTreeSet};
 
 const LINES: usize = 30;

@@ -1,7 +1,7 @@
 //! The binary format of word2vec: a header line, then each word, a space, its numbers as bytes.
 
 use super::{Vectors, VectorsError};
-use crate::atomic::{Readers, write};
+use organza_ledger::atomic::{Readers, write};
 use std::io::Write;
 use std::path::Path;
 

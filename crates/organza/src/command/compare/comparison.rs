@@ -7,7 +7,7 @@ use organza_ledger::SharedTotal;
 use organza_report::chart::{Axis, Chart, Line, picture};
 use organza_report::digits::{cost, near};
 use organza_report::page::{Cell, Fact, Figure, Page, Section, Table};
-use organza_train::settings::Method;
+use organza_words::settings::Method;
 use serde::Serialize;
 use std::fmt;
 use std::path::Path;

@@ -9,7 +9,7 @@ use crate::total::Total;
 use anyhow::Context;
 use clap::Args;
 use comparison::Comparison;
-use organza_train::settings::Method;
+use organza_words::settings::Method;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 

@@ -2,7 +2,8 @@
 
 use crate::suite::Planned;
 use organza_train::OptimizerSettings;
-use organza_train::settings::{CanarySettings, Method, SelectionRule, Settings};
+use organza_train::settings::SelectionRule;
+use organza_words::settings::{CanarySettings, Method, Settings};
 use std::path::Path;
 
 /// The noise of DP-SGD in Figure 1, said to be epsilon 30.

@@ -3,8 +3,8 @@
 
 use organza_data::Synthetic;
 use organza_model::vectors::Vectors;
-use organza_train::settings::{Method, Settings};
-use organza_train::{Ended, Finished, Session};
+use organza_words::settings::{Method, Settings};
+use organza_words::{Ended, Finished, Session};
 
 /// Trains, and returns the share of the five nearest words that are true neighbours, over all words
 /// that have a topic, and what chance would give.
@@ -36,7 +36,7 @@ fn they_are_found_without_privacy() {
     settings.training.epochs = 10.0;
     let (precision, _, finished) = precision(settings);
     assert!(precision >= 0.95, "{precision}");
-    assert!(finished.curve.last().unwrap().losses.test < finished.frequency_loss - 0.5);
+    assert!(finished.curve.last().unwrap().losses.test < finished.model.frequency_loss - 0.5);
     assert!(!finished.certificate.private && finished.certificate.epsilon.is_none());
 }
 

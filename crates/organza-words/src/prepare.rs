@@ -2,8 +2,7 @@
 
 use crate::canaries::{self, Canaries, Planted};
 use crate::settings::{Method, Settings, SplitSettings, VocabularyOrigin};
-use crate::task::Task;
-use crate::words::WordTask;
+use crate::task::WordTask;
 use organza_data::source::open;
 use organza_data::split::{Shares, Sides, Sizes, in_order, shuffled};
 use organza_data::{
@@ -14,6 +13,7 @@ use organza_data::{
 use organza_ledger::{PublicFact, Unit};
 use organza_mechanism::{NoisyCount, Purpose, RandomSource};
 use organza_model::{ModelError, WordVectors};
+use organza_train::Task;
 use thiserror::Error;
 
 /// The seed of the built-in corpus and of splits, which are no secrets.
@@ -56,6 +56,19 @@ pub enum PrepareError {
     /// Nothing is left to train on.
     #[error("no unit is left to train on: the text is too short for its split")]
     NoUnits,
+    /// A private vocabulary that shows next to no words.
+    #[error(
+        "the private vocabulary has {found} word(s), but at least 2 are needed: a word shows only if enough \
+         units have it. Give more text, a larger --epsilon or --vocabulary-share, or, if the words are no \
+         secret, --vocabulary-file or --vocabulary declared-public"
+    )]
+    HiddenWords {
+        /// The number of words that were released.
+        found: usize,
+    },
+    /// No source of words is left, although nothing releases them.
+    #[error("there are no words")]
+    NoWords,
     /// The two do not go together.
     #[error("{0}")]
     Settings(String),

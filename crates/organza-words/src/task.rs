@@ -1,11 +1,11 @@
 //! Word vectors as a task: samples of text, negatives, and the gradient of a unit.
 
-use crate::task::{Losses, Rows, Task};
 use organza_data::split::Split;
 use organza_data::{FrequencyError, Negatives, Objective, Samples, Units, frequency_loss};
 use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::sample::Subset;
 use organza_model::{ExpectedLoss, Held, ModelError, RowSink, Sample, Scratch, WordVectors};
+use organza_train::{Losses, Rows, Task};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -188,4 +188,49 @@ fn held_out(samples: &Samples, units: &Units, most: u64) -> HeldOut {
         *distinct.entry((sample.inputs().collect(), sample.output)).or_default() += 1.0;
     }
     distinct.into_iter().map(|((inputs, output), weight)| (inputs, output, weight)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use organza_data::split::{Shares, Sides};
+    use organza_data::{DeclaredPublic, Synthetic, TokenisedText, Tokeniser, VocabularySource};
+    use organza_ledger::Unit;
+    use organza_model::Layout;
+    use organza_train::testing::Poisoned;
+
+    const WORDS: usize = 60;
+    const NEGATIVES: u32 = 4;
+
+    fn task(objective: Objective, layout: Layout, unit: Unit, per_unit: u64) -> WordTask {
+        let source = Synthetic::new(3, 60);
+        let lines = organza_data::Layout::Lines;
+        let text = TokenisedText::read(&source, &Tokeniser::default(), lines).expect("text");
+        let shares = Shares { validation: 0.0, test: 0.0 };
+        let sides = Sides::by_unit(&text, unit, shares, 1).expect("sides");
+        let words =
+            DeclaredPublic::most_frequent(WORDS).vocabulary(&text).expect("words").vocabulary;
+        let samples = Samples::new(text.into_corpus(&words), objective, 2).expect("samples");
+        let split = sides.split(&samples).expect("a split");
+        let model = WordVectors::new(layout, WORDS as u64, 3).expect("a model");
+        let negatives = Negatives::uniform(WORDS).expect("negatives");
+        WordTask::new(samples, split, model, negatives, NEGATIVES, per_unit)
+    }
+
+    #[test]
+    fn word_vectors_read_what_they_tell() {
+        for objective in [Objective::SkipGram, Objective::ContinuousBag] {
+            for layout in [Layout::Tied, Layout::TwoTables] {
+                // A sample a unit, some of a unit's samples, and all of them.
+                for (unit, per_unit) in [(Unit::Pair, 1), (Unit::Line, 3), (Unit::Line, 1_000)] {
+                    let task = task(objective, layout, unit, per_unit);
+                    let poisoned = Poisoned::new(&task);
+                    assert!(task.units() >= 20);
+                    poisoned.check(0..20);
+                    let rows: usize = (0..20).map(|unit| poisoned.reads(unit).len()).sum();
+                    assert!(rows > 20 * NEGATIVES as usize, "{objective:?} {layout:?} {unit:?}");
+                }
+            }
+        }
+    }
 }

@@ -3,8 +3,10 @@
 
 use organza_data::{Synthetic, TextSource};
 use organza_ledger::Event;
-use organza_train::settings::{Method, SelectionRule, Settings, SplitSettings};
-use organza_train::{Ended, OptimizerSettings, Session};
+use organza_train::OptimizerSettings;
+use organza_train::settings::SelectionRule;
+use organza_words::settings::{Method, Settings, SplitSettings};
+use organza_words::{Ended, Session};
 use std::fmt::Write;
 use std::path::Path;
 

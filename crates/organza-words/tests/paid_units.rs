@@ -2,8 +2,8 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use organza_ledger::Replay;
-use organza_train::settings::{Method, Settings};
-use organza_train::{Ended, Session};
+use organza_words::settings::{Method, Settings};
+use organza_words::{Ended, Session};
 use std::path::Path;
 
 fn settings(method: Method) -> Settings {

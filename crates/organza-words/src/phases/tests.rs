@@ -14,14 +14,17 @@ fn unit_sizes_leave_something_for_counts() {
         settings.privacy.epsilon = Some(3.0);
         settings.data.vocabulary = VocabularyOrigin::DeclaredPublic;
         settings.counts.word_share = word_share;
-        let phases = CountPhases::new(&settings, &[]).expect("some noise fits");
-        let sizes = phases.sizes.expect("clips were not declared");
+        let noises = CountNoises::new(&settings, 10.0);
+        let sizes = noises.sizes.expect("clips were not declared");
         assert_eq!(sizes, 3.0 * f64::min(0.02, 0.25 * word_share));
+        let phase = phases(&settings).pop().expect("word counts");
+        assert_eq!((phase.until, phase.releases), (word_share, vec!["unit sizes", "word counts"]));
         let account = Accountant::new(settings.privacy.neighbouring);
-        let events = phases.events(&settings).expect("good settings");
-        let spent = Account::epsilon(&account, &events, settings.privacy.delta);
-        let spent = spent.expect("supported");
-        assert!(spent <= 3.0 * word_share, "{spent}");
+        let spent = |noise| {
+            let events = (phase.events)(noise).expect("good settings");
+            Account::epsilon(&account, &events, settings.privacy.delta).expect("supported")
+        };
+        assert!(spent(1e6) <= 3.0 * word_share, "some noise fits: {}", spent(1e6));
     }
 }
 
@@ -39,7 +42,10 @@ fn words_that_decide_are_added_as_they_are() {
             settings.data.path = Some("text".into());
             settings.data.vocabulary = VocabularyOrigin::Private { words_per_unit: 64 };
             let share = 3.0 * Shares::of(&settings).vocabulary;
-            (vocabulary(&settings, 64).expect("good settings").event(), share, settings)
+            let phase = organza_accountant::calibrate::Target::new(share, settings.privacy.delta);
+            let event = |noise| vocabulary_plan(&settings, noise).ok().map(|plan| plan.event());
+            let noise = organza_accountant::calibrate::scale(&phase, event).expect("some noise").0;
+            (event(noise).expect("good settings"), share, settings)
         };
         let left = |method, units| {
             let (words, share, settings) = plan(method, units);
@@ -104,7 +110,7 @@ fn the_number_of_units_is_released_where_neighbours_differ_in_it() {
         settings.privacy.neighbouring = neighbouring;
         settings.privacy.unit = unit;
         settings.privacy.units = units;
-        Releases::of(&settings).units
+        Released::of(&settings).units
     };
     let (added, replaced) = (Neighbouring::AddRemove, Neighbouring::ReplaceOne);
     for unit in [Unit::Line, Unit::User] {
@@ -120,7 +126,7 @@ fn the_number_of_units_is_released_where_neighbours_differ_in_it() {
         settings.privacy.neighbouring = replaced;
         settings.privacy.unit = Unit::Pair;
         settings.privacy.units = units;
-        (Releases::of(&settings).units, words_decide(&settings))
+        (Released::of(&settings).units, words_decide(&settings))
     };
     assert_eq!((own_words(None), own_words(Some(1_000))), ((true, true), (false, false)));
     assert!(released(added, Unit::Pair, 0.0, None) && released(added, Unit::Line, 0.0, None));

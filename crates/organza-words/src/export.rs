@@ -1,22 +1,19 @@
 //! The files of a finished model.
 
-use crate::certificate::Certificate;
-use crate::folder::RunFolder;
-use crate::prepare::Prepared;
+use organza_model::WordVectors;
 use organza_model::vectors::{SavedModel, Vectors, VectorsError, write_words};
+use organza_train::{Certificate, RunFolder};
 use std::collections::BTreeMap;
 
 /// Writes the model as safetensors and in both word2vec formats, with its vocabulary. Each carries, or
 /// stands beside, what is promised about it.
 pub(crate) fn write(
     folder: &RunFolder,
-    prepared: &Prepared,
+    model: &WordVectors,
+    words: Vec<String>,
     parameters: Vec<f32>,
     certificate: &Certificate,
-) -> Result<(), VectorsError> {
-    let words: Vec<String> =
-        prepared.vocabulary.words().iter().map(|word| word.to_string()).collect();
-    let model = prepared.task.model();
+) -> Result<Vectors, VectorsError> {
     let number = |value: Option<f64>| value.map_or("none".to_owned(), |value| value.to_string());
     let metadata = BTreeMap::from([
         ("epsilon".to_owned(), number(certificate.epsilon)),
@@ -31,5 +28,6 @@ pub(crate) fn write(
     let saved = SavedModel { model: *model, parameters, metadata };
     let vectors: Vectors = saved.into_vectors(words)?;
     vectors.write_text(&folder.file("vectors.txt"))?;
-    vectors.write_binary(&folder.file("vectors.bin"))
+    vectors.write_binary(&folder.file("vectors.bin"))?;
+    Ok(vectors)
 }

@@ -1,19 +1,9 @@
 //! What a task says that it reads is all that it reads: every other row is poisoned with NaN.
 
-use super::{Rows, Task};
-use crate::words::WordTask;
-use organza_data::split::{Shares, Sides};
-use organza_data::{
-    DeclaredPublic, Negatives, Objective, Samples, Synthetic, TokenisedText, Tokeniser,
-    VocabularySource,
-};
-use organza_ledger::Unit;
+use crate::task::{Rows, Task};
 use organza_mechanism::{Purpose, RandomSource, Shape};
-use organza_model::{Layout, WordVectors};
 use std::collections::{BTreeMap, BTreeSet};
 
-const WORDS: usize = 60;
-const NEGATIVES: u32 = 4;
 const SEED: u64 = 3;
 
 struct Gradient<'a> {
@@ -32,14 +22,15 @@ impl Rows for Gradient<'_> {
 ///
 /// Tables that are brought up to date when they are read rely on it for more than speed: a row with debts that is
 /// read before it is settled has less noise than the account says.
-pub(crate) struct Poisoned<'a> {
+pub struct Poisoned<'a> {
     task: &'a dyn Task,
     shape: Shape,
     parameters: Vec<f32>,
 }
 
 impl<'a> Poisoned<'a> {
-    pub(crate) fn new(task: &'a dyn Task) -> Self {
+    /// Parameters that are all different.
+    pub fn new(task: &'a dyn Task) -> Self {
         let shape = Shape::tables(&task.tables()).expect("a good shape");
         let parameters = (0..shape.coordinates()).map(|it| (it as f32).sin()).collect();
         Self { task, shape, parameters }
@@ -52,7 +43,8 @@ impl<'a> Poisoned<'a> {
         rows.rows
     }
 
-    pub(crate) fn reads(&self, unit: u64) -> BTreeSet<u32> {
+    /// What `unit` tells.
+    pub fn reads(&self, unit: u64) -> BTreeSet<u32> {
         let mut random = RandomSource::from_seed(SEED).substream(Purpose::Negatives, 7, unit);
         let mut rows = BTreeSet::new();
         let told = self.task.reads(unit, &mut random, &mut |row| {
@@ -63,7 +55,7 @@ impl<'a> Poisoned<'a> {
     }
 
     /// Whether the gradient of `unit` reads and writes nothing outside `rows`.
-    pub(crate) fn stays_within(&self, unit: u64, rows: &BTreeSet<u32>) -> bool {
+    pub fn stays_within(&self, unit: u64, rows: &BTreeSet<u32>) -> bool {
         let mut poisoned = vec![f32::NAN; self.parameters.len()];
         for (first, length) in rows.iter().filter_map(|row| self.shape.row(*row)) {
             let range = first as usize..first as usize + length;
@@ -77,7 +69,7 @@ impl<'a> Poisoned<'a> {
     }
 
     /// Each unit stays within what it tells, and is caught when any one of its rows is left out.
-    pub(crate) fn check(&self, units: impl Iterator<Item = u64>) {
+    pub fn check(&self, units: impl Iterator<Item = u64>) {
         for unit in units {
             let rows = self.reads(unit);
             assert!(self.stays_within(unit, &rows), "unit {unit} reads what it does not tell");
@@ -85,37 +77,6 @@ impl<'a> Poisoned<'a> {
                 let mut short = rows.clone();
                 short.remove(left_out);
                 assert!(!self.stays_within(unit, &short), "row {left_out} of unit {unit}");
-            }
-        }
-    }
-}
-
-fn task(objective: Objective, layout: Layout, unit: Unit, per_unit: u64) -> WordTask {
-    let source = Synthetic::new(3, 60);
-    let lines = organza_data::Layout::Lines;
-    let text = TokenisedText::read(&source, &Tokeniser::default(), lines).expect("text");
-    let shares = Shares { validation: 0.0, test: 0.0 };
-    let sides = Sides::by_unit(&text, unit, shares, 1).expect("sides");
-    let words = DeclaredPublic::most_frequent(WORDS).vocabulary(&text).expect("words").vocabulary;
-    let samples = Samples::new(text.into_corpus(&words), objective, 2).expect("samples");
-    let split = sides.split(&samples).expect("a split");
-    let model = WordVectors::new(layout, WORDS as u64, 3).expect("a model");
-    let negatives = Negatives::uniform(WORDS).expect("negatives");
-    WordTask::new(samples, split, model, negatives, NEGATIVES, per_unit)
-}
-
-#[test]
-fn word_vectors_read_what_they_tell() {
-    for objective in [Objective::SkipGram, Objective::ContinuousBag] {
-        for layout in [Layout::Tied, Layout::TwoTables] {
-            // A sample a unit, some of a unit's samples, and all of them.
-            for (unit, per_unit) in [(Unit::Pair, 1), (Unit::Line, 3), (Unit::Line, 1_000)] {
-                let task = task(objective, layout, unit, per_unit);
-                let poisoned = Poisoned::new(&task);
-                assert!(task.units() >= 20);
-                poisoned.check(0..20);
-                let rows: usize = (0..20).map(|unit| poisoned.reads(unit).len()).sum();
-                assert!(rows > 20 * NEGATIVES as usize, "{objective:?} {layout:?} {unit:?}");
             }
         }
     }

@@ -15,9 +15,9 @@ use organza_mechanism::{
 };
 use organza_model::WordVectors;
 use organza_train::{
-    Losses, OptimizerSettings, Outcome, Purse, Rows, RunFolder, RunPlan, StepMethod, Task,
-    WordTask, run,
+    Losses, OptimizerSettings, Outcome, Purse, Rows, RunFolder, RunPlan, StepMethod, Task, run,
 };
+use organza_words::WordTask;
 use serde::Serialize;
 use std::sync::Mutex;
 

@@ -5,6 +5,7 @@ use organza_data::split::Split;
 use organza_data::{DataError, Objective, Phrase, Samples, insert_phrases, random_phrase};
 use organza_ledger::{PublicFact, Unit};
 use organza_mechanism::{Purpose, RandomSource};
+use organza_train::{CANARIES, FolderError, RunFolder};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
@@ -120,6 +121,17 @@ pub(crate) fn fact(settings: &Settings) -> Option<PublicFact> {
 }
 
 impl Canaries {
+    /// What was put into the training data of the run in `folder`, to be audited for; `None` if nothing was.
+    ///
+    /// # Errors
+    /// If the file is there and cannot be read.
+    pub fn read(folder: &RunFolder) -> Result<Option<Self>, FolderError> {
+        let path = folder.private(CANARIES);
+        let Some(bytes) = folder.read(&path)? else { return Ok(None) };
+        let canaries = serde_json::from_slice(&bytes).map_err(std::io::Error::from);
+        canaries.map(Some).map_err(FolderError::file("read", &path))
+    }
+
     /// Draws phrases over a vocabulary of `words` words. Words of a phrase are independent and uniform,
     /// and so are the phrases of each set, whether they are inserted or not.
     pub(crate) fn draw(asked: CanarySettings, words: usize, source: &RandomSource) -> Self {

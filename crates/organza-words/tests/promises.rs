@@ -3,8 +3,9 @@
 
 use organza_accountant::Accountant;
 use organza_ledger::{Account, Event, Neighbouring, Unit};
-use organza_train::settings::{Method, Settings, SplitSettings, VocabularyOrigin};
-use organza_train::{Certificate, DECIDED, Ended, Session};
+use organza_train::{Certificate, DECIDED};
+use organza_words::settings::{Method, Settings, SplitSettings, VocabularyOrigin};
+use organza_words::{Ended, Session};
 use std::path::Path;
 
 fn small(method: Method, seed: u64) -> Settings {
