@@ -36,7 +36,7 @@ pub use certificate::{Certificate, DECIDED};
 pub use check::SettingError;
 pub use checkpoint::{Best, Checkpoint, CheckpointError};
 pub use folder::{CANARIES, FolderError, RunFolder};
-pub use optimizer::OptimizerSettings;
+pub use optimizer::{OptimizerName, OptimizerSettings, UnknownOptimizer};
 pub use organza_mechanism::{FlatRows, ReadRows, WriteRows};
 pub use phases::Phase;
 pub use run::{Observer, Outcome, Purse, RunError, RunPlan, StepMethod, run};
