@@ -2,11 +2,11 @@
 
 use crate::settings::{CountsSettings, Method, Settings, SplitSettings, VocabularyOrigin};
 use organza_data::cooccurrence::{
-    CooccurrenceSettings, PairCounts, PairTable, PairWeights, UnitSizes, WordCounts,
+    CooccurrenceSettings, PairCounts, PairTable, UnitSizes, WordCounts,
 };
-use organza_data::{DataError, PrivateVocabularyPlan, PrivateVocabularySettings, VocabularyRule};
+use organza_data::{DataError, PrivateVocabularyPlan, PrivateVocabularySettings};
 use organza_ledger::{Event, Unit};
-use organza_mechanism::{CountNoise, NoisyCount};
+use organza_mechanism::{CountNoise, ItemRule, NoisyCount};
 use organza_model::counts::DENSE_WORDS;
 use organza_train::Phase;
 
@@ -159,12 +159,12 @@ pub(crate) fn vocabulary_plan(
     let privacy = &settings.privacy;
     let delta = VOCABULARY_DELTA * privacy.delta;
     let (words_per_unit, rule) = match (privacy.unit, &settings.data.vocabulary) {
-        (Unit::Pair, _) => (2, VocabularyRule::Laplace { epsilon: 1.0 / noise, delta }),
+        (Unit::Pair, _) => (2, ItemRule::Laplace { epsilon: 1.0 / noise, delta }),
         (_, VocabularyOrigin::Private { words_per_unit }) => {
-            (*words_per_unit, VocabularyRule::WeightedGaussian { multiplier: noise, delta })
+            (*words_per_unit, ItemRule::WeightedGaussian { multiplier: noise, delta })
         }
         (_, VocabularyOrigin::File(_) | VocabularyOrigin::DeclaredPublic) => {
-            (1, VocabularyRule::WeightedGaussian { multiplier: noise, delta })
+            (1, ItemRule::WeightedGaussian { multiplier: noise, delta })
         }
     };
     let plan = PrivateVocabularyPlan::new(PrivateVocabularySettings {
@@ -301,7 +301,6 @@ fn shared(
         noise,
         clip: (unit != Unit::Pair).then_some(clip),
         bar,
-        weights: PairWeights::default(),
     }
 }
 

@@ -127,7 +127,7 @@ fn learn(
         bar: plan.bar(),
         pairs_per_count: pairs.pairs_per_count(),
         word_counts: words.counts(),
-        word_deviation: words.deviation(0),
+        word_deviation: words.deviation(),
         clipped: settings.privacy.unit != Unit::Pair,
     };
     let asked = counts::CountsSettings {

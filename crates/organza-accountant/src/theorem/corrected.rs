@@ -55,13 +55,6 @@ pub fn gaussian_epsilon(noise_multiplier: f64, delta: f64) -> f64 {
     high
 }
 
-/// The epsilon of `draws` draws of this bounded range at `delta`, from k range^2 / 8 of concentrated
-/// privacy (Cesar and Rogers 2021): rho + 2 sqrt(rho ln(1 / delta)).
-pub fn bounded_range_epsilon(range: f64, draws: u64, delta: f64) -> f64 {
-    let rho = 0.125 * draws as f64 * range * range;
-    rho + 2.0 * (-rho * libm::log(delta)).sqrt()
-}
-
 /// The event of Algorithm 1 with its test inside the loop: `hits` times a pure threshold test and a
 /// Laplace value, all of which an accountant composes.
 ///

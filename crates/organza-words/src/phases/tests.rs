@@ -80,9 +80,8 @@ fn what_decides_costs_no_less() {
     let epsilon = |event: Event| Account::epsilon(&account, &[event], delta).expect("supported");
     for noise in [0.5, 2.0, 10.0] {
         for rule in [
-            VocabularyRule::Laplace { epsilon: 1.0 / noise, delta: share },
-            VocabularyRule::Gaussian { multiplier: noise, delta: share },
-            VocabularyRule::WeightedGaussian { multiplier: noise, delta: share },
+            ItemRule::Laplace { epsilon: 1.0 / noise, delta: share },
+            ItemRule::WeightedGaussian { multiplier: noise, delta: share },
         ] {
             let plan = PrivateVocabularyPlan::new(PrivateVocabularySettings {
                 unit: Unit::Line,
@@ -96,7 +95,7 @@ fn what_decides_costs_no_less() {
             let tight = epsilon(plan.event());
             assert!(epsilon(plan.deciding().event()) >= tight, "{rule:?}");
             let twin = Event::Deciding { epsilon: 0.5 / (noise * noise) };
-            let is_gaussian = !matches!(rule, VocabularyRule::Laplace { .. });
+            let is_gaussian = !matches!(rule, ItemRule::Laplace { .. });
             assert!(!is_gaussian || epsilon(twin) < tight, "{rule:?}");
         }
     }

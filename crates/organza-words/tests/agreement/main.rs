@@ -1,10 +1,9 @@
-//! Training agrees, step by step, with plain implementations of the paper's Algorithm 3.
+//! Training agrees, step by step, with a plain implementation of the paper's Algorithm 3.
 //!
 //! A small run is recorded with all that it drew: batches, negatives, what was selected, the noise.
-//! [`plain`] repeats it from that record in dense double precision; `plain.py` does so with numpy.
+//! [`plain`] repeats it from that record in dense double precision.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stderr)]
 
-mod numpy;
 mod plain;
 mod record;
 
