@@ -39,7 +39,7 @@ pub use check::SettingError;
 pub use checkpoint::{Best, Checkpoint, CheckpointError};
 pub use fingerprint::fingerprint;
 pub use folder::{CANARIES, FolderError, RunFolder};
-pub use optimizer::OptimizerSettings;
+pub use optimizer::{OptimizerName, OptimizerSettings, UnknownOptimizer};
 pub use organza_mechanism::{FlatRows, ReadRows, WriteRows};
 pub use phases::Phase;
 pub use run::{Observer, Outcome, Purse, RunError, RunPlan, StepMethod, run};
