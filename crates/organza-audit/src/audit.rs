@@ -13,6 +13,7 @@ use organza_ledger::Unit;
 use organza_mechanism::RandomSource;
 use organza_model::ModelError;
 use organza_model::vectors::{SavedModel, VectorsError};
+use organza_report::page::PageError;
 use organza_train::settings::{ModelSettings, Settings};
 use organza_train::{Canaries, FolderError, RunFolder, metrics};
 use serde::de::DeserializeOwned;
@@ -63,6 +64,9 @@ pub enum AuditError {
     /// The model.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// The page.
+    #[error(transparent)]
+    Page(#[from] PageError),
     /// A file of the run is not what it should be.
     #[error("{0}")]
     Format(String),

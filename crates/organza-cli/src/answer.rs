@@ -1,11 +1,9 @@
 //! What each accountant says about an event.
 
 use crate::document::Accountant;
-use organza_accountant::{
-    Direction, Guarantee, pld, rdp,
-    theorem::{self, Objection},
-};
+use organza_accountant::{Direction, Guarantee, pld, rdp};
 use organza_ledger::{AccountError, Event, Neighbouring};
+use organza_paper::theorem::{self, Objection};
 use serde::Serialize;
 use std::time::Instant;
 

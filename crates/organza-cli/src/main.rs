@@ -6,7 +6,6 @@ mod arguments;
 mod command;
 mod curves;
 mod document;
-mod grids;
 mod group;
 mod input;
 mod memory;
@@ -14,8 +13,6 @@ mod neighbours;
 mod output;
 mod position;
 mod progress;
-mod suite;
-mod total;
 mod training;
 mod usage;
 

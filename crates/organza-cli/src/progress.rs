@@ -1,9 +1,13 @@
 //! What is seen of a run while it goes on, and how it is stopped.
 
+use crate::output::Output;
 use anyhow::Context;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use organza_train::Observer;
 use organza_train::metrics::Point;
+use organza_train::suite::{Suite, Watch};
+use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -110,6 +114,60 @@ impl Observer for Progress {
 
     fn note(&mut self, note: String) {
         self.notes.push(note);
+    }
+
+    fn interrupted(&self) -> bool {
+        self.stop.is_asked()
+    }
+}
+
+/// The bar of a run among others goes when the run ends.
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// Runs side by side, each as a bar, above one for all of them.
+struct Bars {
+    bars: MultiProgress,
+    whole: ProgressBar,
+    stop: Stop,
+}
+
+/// Runs in `folder` on so many threads, one a core unless asked otherwise; the first Ctrl-C stops them.
+pub(crate) fn suite(
+    folder: &Path,
+    threads: Option<NonZeroUsize>,
+    output: &Output,
+) -> anyhow::Result<Suite> {
+    let bars = MultiProgress::with_draw_target(target(output.shows_progress()));
+    let whole = ProgressBar::hidden();
+    let style = ProgressStyle::default_bar();
+    whole.set_style(style.template("{bar:24} {pos}/{len} runs  {elapsed} so far")?);
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let threads = threads.map_or(cores, NonZeroUsize::get);
+    Ok(Suite::new(folder, threads, Box::new(Bars { bars, whole, stop: Stop::listen()? }))?)
+}
+
+impl Watch for Bars {
+    fn begin(&self, runs: usize) {
+        self.bars.add(self.whole.clone());
+        self.whole.reset();
+        self.whole.set_length(runs as u64);
+    }
+
+    fn observer(&self, name: &str) -> Box<dyn Observer + '_> {
+        let bar = self.bars.insert_from_back(1, ProgressBar::no_length());
+        Box::new(Progress::new(bar, &format!("{name:24} "), &self.stop))
+    }
+
+    fn ended(&self) {
+        self.whole.inc(1);
+    }
+
+    fn end(&self) {
+        self.whole.finish_and_clear();
     }
 
     fn interrupted(&self) -> bool {

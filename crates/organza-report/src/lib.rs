@@ -11,3 +11,4 @@ pub mod digits;
 mod escape;
 pub mod page;
 pub mod run;
+pub mod total;

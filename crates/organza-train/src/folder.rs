@@ -41,7 +41,10 @@ pub enum FolderError {
 }
 
 impl FolderError {
-    fn file<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Self + 'a {
+    pub(crate) fn file<'a>(
+        action: &'static str,
+        path: &'a Path,
+    ) -> impl FnOnce(io::Error) -> Self + 'a {
         move |source| Self::File { action, path: path.display().to_string(), source }
     }
 }

@@ -25,6 +25,7 @@ mod session;
 pub mod settings;
 mod shared;
 mod step;
+pub mod suite;
 mod tables;
 mod task;
 mod vocabulary;

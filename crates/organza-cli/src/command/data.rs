@@ -2,7 +2,7 @@
 
 use crate::output::Output;
 use clap::{Args, Subcommand};
-use organza_data::source::fetch_brown;
+use organza_paper::fetch_brown;
 use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;

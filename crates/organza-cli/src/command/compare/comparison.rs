@@ -1,13 +1,13 @@
 //! What a comparison came to, as a table, a picture, a page and JSON.
 
-use crate::suite::{OUTCOME, Outcome};
-use crate::total::Total;
 use anyhow::Context;
 use organza_ledger::SharedTotal;
 use organza_report::chart::{Axis, Chart, Line, picture};
 use organza_report::digits::{cost, near};
 use organza_report::page::{Cell, Fact, Figure, Page, Section, Table};
+use organza_report::total::in_words;
 use organza_train::settings::Method;
+use organza_train::suite::{OUTCOME, Outcome, Total};
 use serde::Serialize;
 use std::fmt;
 use std::path::Path;
@@ -128,7 +128,7 @@ impl Comparison {
                 .note(format!(
                     "Not private: `{OUTCOME}` and `metrics.jsonl` in the folder of each run hold exact losses."
                 ))
-                .text(format!("In this folder: {}.", self.total.in_words()))
+                .text(format!("In this folder: {}.", in_words(&self.total)))
                 .links([("comparison.json", "all of it for programs")]),
         )
     }
@@ -191,7 +191,7 @@ impl fmt::Display for Comparison {
         writeln!(formatter, "\nword frequencies alone: {:.4}*", self.frequency_loss)?;
         writeln!(formatter, "* not private: from the data without noise, for your eyes only")?;
         writeln!(formatter, "  not private either: {OUTCOME} and metrics.jsonl of each run\n")?;
-        writeln!(formatter, "{}", self.total.in_words())?;
+        writeln!(formatter, "{}", in_words(&self.total))?;
         match &self.dataset {
             Some(total) => writeln!(formatter, "{total}"),
             None => Ok(()),

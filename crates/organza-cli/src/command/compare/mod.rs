@@ -4,12 +4,12 @@ mod comparison;
 
 use super::train::{Asked, Options, method_parser};
 use crate::output::Output;
-use crate::suite::{Planned, Suite, shared_total};
-use crate::total::Total;
+use crate::progress::suite;
 use anyhow::Context;
 use clap::Args;
 use comparison::Comparison;
 use organza_train::settings::Method;
+use organza_train::suite::{Planned, Total, shared_total};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -67,9 +67,7 @@ impl Compare {
         if runs.iter().any(|run| run.settings.seed.is_some()) {
             output.note("with --seed the noise can be repeated: these runs are NOT private");
         }
-        let suite = Suite::new(&self.out, false, output)?;
-        let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let outcomes = suite.run(&runs, self.threads.map_or(cores, NonZeroUsize::get))?;
+        let outcomes = suite(&self.out, self.threads, output)?.run(&runs)?;
         let dataset = runs.first().map(|run| shared_total(&run.settings)).transpose()?.flatten();
         let comparison = Comparison::new(&outcomes, Total::of(&self.out)?, dataset);
         comparison.write(&self.out)?;

@@ -4,7 +4,7 @@ use crate::digits::{cost, near};
 use crate::output::{DOUBT, GOOD, Output};
 use crate::usage::UsageError;
 use clap::Args;
-use organza_erm::theorem::{Problem, Statement};
+use organza_paper::bounds::{Problem, Statement};
 use serde::Serialize;
 use std::fmt;
 

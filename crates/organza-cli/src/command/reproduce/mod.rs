@@ -1,23 +1,15 @@
 //! `organza reproduce`: the paper's experiments at one command, beside what the paper prints.
 
-mod claims;
-mod hyper_parameters;
-mod nearest;
-mod page;
-mod plan;
-mod printed;
-mod reproduction;
-mod tight;
+mod shown;
 
 use crate::output::Output;
-use crate::suite::Suite;
+use crate::progress::suite;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use nearest::Nearest;
-use organza_audit::{Among, AuditOptions, audit};
-use organza_train::RunFolder;
-use plan::{Base, COLUMNS, PANELS, REPEATS, Scale};
-use reproduction::{Canary, Panel, Reproduction};
+use organza_paper::reproduce::{
+    Base, Reproduction, Scale, figure_1, figure_2, nearest, page, tight,
+};
+use shown::Shown;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -83,57 +75,28 @@ impl Reproduce {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
         let scale = if self.quick { Scale::QUICK } else { Scale::FULL };
         let base = Base::new(&self.data, self.seed, scale);
-        let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let threads = self.threads.map_or(cores, NonZeroUsize::get);
         let wants = |part: Part| self.only.is_empty() || self.only.contains(&part);
-        let suite = Suite::new(&self.out, false, output)?;
-        let mut found = Reproduction::new(&self.out, self.quick, self.seed);
+        let suite = suite(&self.out, self.threads, output)?;
+        let mut found = Reproduction::new(self.quick, self.seed);
         if wants(Part::Figure1) {
-            let outcomes = suite.run(&base.figure_1(), threads)?;
-            let panels = PANELS.iter().zip(outcomes);
-            found.figure1 = panels.map(|((name, _), outcome)| Panel::new(name, outcome)).collect();
+            found.figure1 = figure_1(&base, &suite)?;
         }
         if wants(Part::Figure2) {
-            found.figure2 = figure_2(&base, &suite, scale, threads)?;
+            found.figure2 = figure_2(&base, &suite)?;
         }
         if wants(Part::Nearest) {
-            found.nearest = Some(Nearest::search(&base, &suite, scale, threads)?);
+            found.nearest = Some(nearest(&base, &suite)?);
         }
         if wants(Part::Tight) {
-            let nearest = found.nearest.as_ref().and_then(|it| it.nearest.first());
-            found.tight = tight::tight(&base, &suite, nearest.map(|it| it.change), threads)?;
+            found.tight = tight(&base, &suite, found.nearest.as_ref())?;
         }
         found.judge();
         let file = self.out.join("reproduction.json");
         std::fs::write(&file, serde_json::to_string_pretty(&found)? + "\n")
             .with_context(|| format!("cannot write {}", file.display()))?;
         let settings = wants(Part::HyperParameters).then(|| base.settings());
-        page::page(&found, settings).write(&self.out, "report.html")?;
-        output.result(&found)?;
+        page(&found, settings).write(&self.out, "report.html")?;
+        output.result(&Shown { found, folder: self.out })?;
         Ok(())
     }
-}
-
-/// Trains with canaries and ranks them; each run's folder also gets its audit.
-fn figure_2(
-    base: &Base,
-    suite: &Suite,
-    scale: Scale,
-    threads: usize,
-) -> anyhow::Result<Vec<Canary>> {
-    let runs = base.figure_2();
-    suite.run(&runs, threads)?;
-    let options = AuditOptions { among: Among::Sampled(scale.continuations) };
-    let places = REPEATS.iter().flat_map(|repeats| {
-        COLUMNS.iter().enumerate().map(move |(place, (name, _))| (*repeats, (*name, place)))
-    });
-    let mut all = Vec::new();
-    for (run, (repeats, column)) in runs.iter().zip(places) {
-        let path = suite.path(&run.name);
-        let report = audit(&path, options).with_context(|| run.name.clone())?;
-        let folder = RunFolder::open(&path)?;
-        crate::command::audit::write(&folder, &report)?;
-        all.extend(Canary::new(column, repeats, report));
-    }
-    Ok(all)
 }

@@ -6,14 +6,14 @@ mod ranking;
 
 use super::train::{Asked, Options};
 use crate::output::Output;
-use crate::suite::{Outcome, Planned, Suite, shared_total};
-use crate::total::Total;
+use crate::progress::suite;
 use crate::usage::UsageError;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use grid::{Point, Try, grid};
 use organza_audit::{AuditOptions, audit};
 use organza_train::RunFolder;
+use organza_train::suite::{Outcome, Planned, Total, shared_total};
 use price::Price;
 use ranking::{Ranking, Trial};
 use serde::Serialize;
@@ -103,9 +103,8 @@ impl Tune {
             .iter()
             .map(|point| Planned { name: point.name(), settings: point.settings.clone() })
             .collect();
-        let suite = Suite::new(&self.out, false, output)?;
-        let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let outcomes = suite.run(&runs, self.threads.map_or(cores, NonZeroUsize::get))?;
+        let suite = suite(&self.out, self.threads, output)?;
+        let outcomes = suite.run(&runs)?;
         let mut trials = Vec::new();
         for (point, outcome) in points.iter().zip(&outcomes) {
             let folder = suite.path(&point.name());
@@ -149,7 +148,7 @@ impl Tune {
         }
         let report =
             audit(folder, AuditOptions::default()).with_context(|| folder.display().to_string())?;
-        super::audit::write(&RunFolder::open(folder)?, &report)?;
+        report.write(&RunFolder::open(folder)?)?;
         Ok(report.ranks.map_or(f64::NAN, |ranks| ranks.inserted.uniformity.distance))
     }
 }

@@ -1,6 +1,6 @@
 //! What it costs to look at many models and keep the best.
 
-use crate::total::{self, Total};
+use organza_train::suite::{self, Total};
 use serde::Serialize;
 
 /// What tuning costs.
@@ -30,7 +30,7 @@ impl Price {
     pub(super) fn of(total: &Total, is_public: bool) -> Self {
         match total.price {
             _ if is_public => Self::Free,
-            Some(total::Price { epsilon, delta }) if total.without_guarantee == 0 => {
+            Some(suite::Price { epsilon, delta }) if total.without_guarantee == 0 => {
                 Self::Composed { epsilon, delta }
             }
             _ => Self::NoGuarantee,
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn one_run_without_a_guarantee_leaves_none() {
-        let price = Some(total::Price { epsilon: 3.0, delta: 1e-6 });
+        let price = Some(suite::Price { epsilon: 3.0, delta: 1e-6 });
         let total = Total { price, runs: 4, earlier: 0, without_guarantee: 0 };
         assert_eq!(Price::of(&total, false), Price::Composed { epsilon: 3.0, delta: 1e-6 });
         assert_eq!(Price::of(&total, true), Price::Free);

@@ -4,12 +4,12 @@ use super::Score;
 use super::grid::Point;
 use super::price::Price;
 use crate::output::{DOUBT, GOOD};
-use crate::suite::{OUTCOME, Outcome};
-use crate::total::{Total, counted};
 use anyhow::Context;
 use organza_ledger::SharedTotal;
 use organza_report::digits::{cost, near};
 use organza_report::page::{Cell, Fact, Page, Section, Table};
+use organza_report::total::{earlier_in_words, in_words};
+use organza_train::suite::{OUTCOME, Outcome, Total, counted};
 use serde::Serialize;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -96,10 +96,10 @@ impl Ranking {
                 cost(epsilon),
                 cost(delta),
                 counted(self.total.runs, "run"),
-                self.total.earlier_in_words()
+                earlier_in_words(&self.total)
             ),
             Price::NoGuarantee => {
-                format!("nothing is promised of the best: {}", self.total.in_words())
+                format!("nothing is promised of the best: {}", in_words(&self.total))
             }
         }
     }

@@ -9,13 +9,13 @@ const SMALL: f64 = 0.2;
 
 /// A claim of the paper.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Claim {
+pub struct Claim {
     /// In the words of the paper, or close to them.
-    pub(super) says: &'static str,
+    pub says: &'static str,
     /// Whether it holds here.
-    pub(super) holds: bool,
+    pub holds: bool,
     /// The figures it was decided by. *Not private.*
-    pub(super) because: String,
+    pub because: String,
 }
 
 /// The claims about Figure 1.

@@ -1,8 +1,8 @@
 //! The runs of the paper's section 5, and the few that explain where they differ from what it says.
 
-use crate::suite::Planned;
 use organza_train::OptimizerSettings;
 use organza_train::settings::{CanarySettings, Method, SelectionRule, Settings};
+use organza_train::suite::Planned;
 use std::path::Path;
 
 /// The noise of DP-SGD in Figure 1, said to be epsilon 30.
@@ -18,7 +18,7 @@ pub(super) const SHARES: [f64; 3] = [0.1, 0.5, 0.9];
 
 /// How long runs are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Scale {
+pub struct Scale {
     /// The steps of a run; without it the paper's 20 epochs.
     pub(super) steps: Option<u64>,
     /// The steps of a run of the search.
@@ -34,7 +34,7 @@ pub(super) struct Scale {
 
 impl Scale {
     /// As in the paper.
-    pub(super) const FULL: Self = Self {
+    pub const FULL: Self = Self {
         steps: None,
         search_steps: 20_000,
         candidates: Change::CANDIDATES.len(),
@@ -43,7 +43,7 @@ impl Scale {
         evaluations: 20,
     };
     /// Enough to see that everything works.
-    pub(super) const QUICK: Self = Self {
+    pub const QUICK: Self = Self {
         steps: Some(100),
         search_steps: 40,
         candidates: 3,
@@ -54,7 +54,7 @@ impl Scale {
 }
 
 /// What the settings of all runs have in common.
-pub(super) struct Base {
+pub struct Base {
     settings: Settings,
     scale: Scale,
 }
@@ -86,7 +86,7 @@ pub(super) const COLUMNS: [(&str, Algorithm); 3] = [
 
 /// What is changed of the printed settings; what is `None` stays.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Change {
+pub(crate) struct Change {
     pub(super) initial_deviation: Option<f32>,
     pub(super) learning_rate: Option<f32>,
     /// The guarantee of a draw is so many times the printed one (sparse only).
@@ -176,7 +176,7 @@ impl std::fmt::Display for Change {
 
 impl Base {
     /// The paper's settings on this text.
-    pub(super) fn new(data: &Path, seed: u64, scale: Scale) -> Self {
+    pub fn new(data: &Path, seed: u64, scale: Scale) -> Self {
         let mut settings = Settings::paper();
         settings.data.path = Some(data.to_owned());
         settings.training.steps = scale.steps;
@@ -187,8 +187,12 @@ impl Base {
     }
 
     /// The settings that all runs share.
-    pub(super) fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    pub(super) fn scale(&self) -> Scale {
+        self.scale
     }
 
     fn run(&self, name: String, algorithm: Algorithm) -> Planned {

@@ -1,77 +1,95 @@
 //! `audit.html`: what an audit found, to look at.
 
-use organza_audit::{Among, AuditReport, Gap, LowerBoundEvidence, RankEvidence, RankSummary};
+use crate::{Among, AuditError, AuditReport, Gap, LowerBoundEvidence, RankEvidence, RankSummary};
 use organza_report::chart::{Bar, Bars};
 use organza_report::describe::count;
 use organza_report::digits::{below, cost, near};
 use organza_report::page::{Cell, Fact, Figure, Page, Section, Table};
+use organza_train::RunFolder;
 
 /// Why losses are marked.
 const FROM_DATA: &str = "from the data without noise";
 /// Why what comes from a model without privacy is marked.
 const FROM_MODEL: &str = "from a model without privacy";
 
-/// The page of an audit.
-pub(super) fn page(report: &AuditReport) -> Page {
-    let promise = &report.promise;
-    let why = (!promise.private).then_some(FROM_MODEL);
-    let mut page = Page::new("What the model gives away").lead(
-        "Evidence from outside: phrases that were put into the training data, and what the finished \
-         model says of them. It can find a broken promise, and never replaces one: finding nothing \
-         proves nothing.",
-    );
-    if !promise.private {
-        page =
-            page.warning("This run is without privacy: there is no promise to hold this against.");
+impl AuditReport {
+    /// Writes `audit.json` and `audit.html`, with its figures and tables, into the folder of the run.
+    ///
+    /// # Errors
+    /// If the disk refuses.
+    pub fn write(&self, folder: &RunFolder) -> Result<(), AuditError> {
+        let file = serde_json::to_string_pretty(self)
+            .map_err(|error| AuditError::Format(error.to_string()))?;
+        folder.write(&folder.file("audit.json"), (file + "\n").as_bytes())?;
+        Ok(self.page().write(folder.path(), "audit.html")?)
     }
-    if let (Some(epsilon), Some(delta)) = (promise.epsilon, promise.delta) {
-        let note = format!("at delta {}, for each {}", cost(delta), promise.unit);
-        page = page.fact(Fact::new("accounted epsilon", cost(epsilon)).note(note));
+
+    /// All of it to look at.
+    pub fn page(&self) -> Page {
+        let promise = &self.promise;
+        let why = (!promise.private).then_some(FROM_MODEL);
+        let mut page = Page::new("What the model gives away").lead(
+            "Evidence from outside: phrases that were put into the training data, and what the finished \
+             model says of them. It can find a broken promise, and never replaces one: finding nothing \
+             proves nothing.",
+        );
+        if !promise.private {
+            page = page
+                .warning("This run is without privacy: there is no promise to hold this against.");
+        }
+        if let (Some(epsilon), Some(delta)) = (promise.epsilon, promise.delta) {
+            let note = format!("at delta {}, for each {}", cost(delta), promise.unit);
+            page = page.fact(Fact::new("accounted epsilon", cost(epsilon)).note(note));
+        }
+        if let Some(ranks) = &self.ranks {
+            let value = ranks.inserted.uniformity.p_value;
+            let note = if ranks.inserted.rejects {
+                "below 0.01: the model has kept something of the canaries"
+            } else {
+                "not below 0.01: nothing was seen, which proves nothing"
+            };
+            let fact = Fact::new("p-value of canary ranks", shown_p(value)).note(note);
+            page = page.fact(marked_fact(fact, why));
+        }
+        if let Some(bound) = &self.lower_bound {
+            let note = format!("{} % confidence", near(100.0 * bound.confidence));
+            let fact = Fact::new("epsilon is at least", low(bound.epsilon)).note(note);
+            page = page.fact(marked_fact(fact, why));
+        }
+        if let Some(gap) = self.gap {
+            let note = "test loss less training loss";
+            page = page.fact(Fact::new("gap", near(gap.gap)).note(note).not_private(FROM_DATA));
+        }
+        let sections = [
+            self.ranks.as_ref().map(|ranks| rank_section(ranks, why)),
+            self.lower_bound.as_ref().map(|bound| bound_section(bound, why)),
+            self.gap.map(gap_section),
+        ];
+        let page = sections.into_iter().flatten().fold(page, Page::section);
+        page.section(
+            Section::new("Files").links([
+                ("audit.json", "all of it for programs"),
+                ("certificate.json", "the promise"),
+            ]),
+        )
     }
-    if let Some(ranks) = &report.ranks {
-        let value = ranks.inserted.uniformity.p_value;
-        let note = if ranks.inserted.rejects {
-            "below 0.01: the model has kept something of the canaries"
-        } else {
-            "not below 0.01: nothing was seen, which proves nothing"
-        };
-        let fact = Fact::new("p-value of canary ranks", shown_p(value)).note(note);
-        page = page.fact(marked_fact(fact, why));
-    }
-    if let Some(bound) = &report.lower_bound {
-        let note = format!("{} % confidence", near(100.0 * bound.confidence));
-        let fact = Fact::new("epsilon is at least", low(bound.epsilon)).note(note);
-        page = page.fact(marked_fact(fact, why));
-    }
-    if let Some(gap) = report.gap {
-        let note = "test loss less training loss";
-        page = page.fact(Fact::new("gap", near(gap.gap)).note(note).not_private(FROM_DATA));
-    }
-    let sections = [
-        report.ranks.as_ref().map(|ranks| rank_section(ranks, why)),
-        report.lower_bound.as_ref().map(|bound| bound_section(bound, why)),
-        report.gap.map(gap_section),
-    ];
-    let page = sections.into_iter().flatten().fold(page, Page::section);
-    page.section(
-        Section::new("Files")
-            .links([("audit.json", "all of it for programs"), ("certificate.json", "the promise")]),
-    )
 }
 
-/// A histogram of ranks, with the height that uniform ranks have.
-pub(in crate::command) fn histogram(title: impl Into<String>, summary: &RankSummary) -> Bars {
-    let bar = |(place, count): (usize, &u64)| Bar {
-        label: format!("{}", place + 1),
-        value: *count as f64,
-    };
-    let expected = summary.phrases as f64 / summary.histogram.len() as f64;
-    Bars {
-        title: title.into(),
-        horizontal: "tenth of ranks; 10 is most favoured".to_owned(),
-        vertical: "phrases".to_owned(),
-        bars: summary.histogram.iter().enumerate().map(bar).collect(),
-        reference: Some((expected, "uniform".to_owned())),
+impl RankSummary {
+    /// A histogram of ranks, with the height that uniform ranks have.
+    pub fn histogram(&self, title: impl Into<String>) -> Bars {
+        let bar = |(place, count): (usize, &u64)| Bar {
+            label: format!("{}", place + 1),
+            value: *count as f64,
+        };
+        let expected = self.phrases as f64 / self.histogram.len() as f64;
+        Bars {
+            title: title.into(),
+            horizontal: "tenth of ranks; 10 is most favoured".to_owned(),
+            vertical: "phrases".to_owned(),
+            bars: self.histogram.iter().enumerate().map(bar).collect(),
+            reference: Some((expected, "uniform".to_owned())),
+        }
     }
 }
 
@@ -80,8 +98,8 @@ fn rank_section(ranks: &RankEvidence, why: Option<&str>) -> Section {
         Among::Sampled(number) => format!("{} random phrases", count(number)),
         Among::All => "all phrases".to_owned(),
     };
-    let mut figure = Figure::new("audit-ranks", histogram("inserted", &ranks.inserted))
-        .panel(histogram("never inserted", &ranks.control))
+    let mut figure = Figure::new("audit-ranks", ranks.inserted.histogram("inserted"))
+        .panel(ranks.control.histogram("never inserted"))
         .caption("Level with the line: the model favours none. High on the right: it remembers.");
     if let Some(why) = why {
         figure = figure.not_private(why);

@@ -3,7 +3,7 @@
 
 use super::Claim;
 use super::printed::SparseScales;
-use crate::{normal, rdp};
+use organza_accountant::rdp;
 use organza_ledger::{AccountError, Event, Neighbouring};
 
 /// Poisson sampling, add/remove: (ln(1 + rate (e^epsilon - 1)), rate delta), exactly (Li, Qardaji and
@@ -18,41 +18,6 @@ pub fn amplification(claim: Claim, rate: f64) -> Claim {
         libm::log1p(rate * libm::expm1(claim.epsilon))
     };
     Claim { epsilon: epsilon.max(0.0), delta: rate * claim.delta }
-}
-
-/// The epsilon of Gaussian noise at `delta`, exactly (Balle and Wang 2018), rounded up.
-///
-/// It solves delta = Phi(m/2 - e/m) - e^e Phi(-m/2 - e/m) with m = 1 / multiplier. Not a number if the
-/// question is none.
-pub fn gaussian_epsilon(noise_multiplier: f64, delta: f64) -> f64 {
-    if !(noise_multiplier > 0.0 && delta > 0.0 && delta < 1.0) {
-        return f64::NAN;
-    }
-    let shift = 1.0 / noise_multiplier;
-    // The first term alone is above delta(epsilon), which gives a start from above.
-    let mut high = 0.5 * shift * shift + shift * normal::exceeded_with(delta).max(0.0);
-    let profile = |epsilon: f64| {
-        let (first, second) = (0.5 * shift - epsilon / shift, -0.5 * shift - epsilon / shift);
-        let tail = normal::below(second);
-        let second = if tail > 0.0 { libm::exp(epsilon + libm::log(tail)) } else { 0.0 };
-        normal::below(first) - second
-    };
-    let mut low = 0.0;
-    if profile(low) <= delta {
-        return 0.0;
-    }
-    for _ in 0..200 {
-        let middle = 0.5 * (low + high);
-        if middle <= low || middle >= high {
-            break;
-        }
-        if profile(middle) <= delta {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    high
 }
 
 /// The epsilon of `draws` draws of this bounded range at `delta`, from k range^2 / 8 of concentrated

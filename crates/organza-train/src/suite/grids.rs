@@ -1,8 +1,8 @@
 //! Which runs of a folder were chosen together, before any of them had a result.
 
-use crate::suite::Planned;
-use anyhow::Context;
-use organza_train::settings::Settings;
+use super::Planned;
+use crate::folder::FolderError;
+use crate::settings::Settings;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -19,24 +19,24 @@ const GRIDS: &str = "grids.jsonl";
 /// to them. So it is written down what was fixed when: the settings of every run that had not begun yet. A line that
 /// cannot be read joins nothing, and its runs are added one by one, which is always sound.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Grid {
+pub(super) struct Grid {
     runs: BTreeMap<String, Settings>,
 }
 
 impl Grid {
     /// Whether this run is one of them, as it was fixed.
-    pub(crate) fn has(&self, name: &str, settings: &Settings) -> bool {
+    pub(super) fn has(&self, name: &str, settings: &Settings) -> bool {
         self.runs.get(name) == Some(settings)
     }
 
     /// The grids of a folder, the first first.
-    pub(crate) fn read(folder: &Path) -> Vec<Self> {
+    pub(super) fn read(folder: &Path) -> Vec<Self> {
         let text = fs::read_to_string(folder.join(GRIDS)).unwrap_or_default();
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
     /// Writes down those of `runs` that no earlier command has fixed or begun.
-    pub(crate) fn write(folder: &Path, runs: &[Planned]) -> anyhow::Result<()> {
+    pub(super) fn write(folder: &Path, runs: &[Planned]) -> Result<(), FolderError> {
         let earlier = Self::read(folder);
         let is_new = |run: &&Planned| {
             let begun = folder.join(&run.name).join("settings.json").exists();
@@ -48,14 +48,14 @@ impl Grid {
             return Ok(());
         }
         let path = folder.join(GRIDS);
-        let line = serde_json::to_string(&Self { runs })?;
         let append = || {
+            let line = serde_json::to_string(&Self { runs })?;
             let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
             // A line end first, should the last line have been cut short.
             file.write_all(format!("\n{line}\n").as_bytes())?;
             file.sync_data()
         };
-        append().with_context(|| format!("cannot write {}", path.display()))
+        append().map_err(FolderError::file("write", &path))
     }
 }
 

@@ -13,9 +13,9 @@
 //! visiting one of m fixed groups for a sample that amplifies. It does not, and what holds is epsilon' near
 //! epsilon sqrt(m / (8 T ln(2 / delta))), found by an accountant: E is near c1 c2 sqrt(m T) / (n epsilon), and the best T is smaller.
 
+use crate::theorem::corrected::{group_step_epsilon, numeric_sparse};
+use crate::theorem::{Claim, printed};
 use organza_accountant::Accountant;
-use organza_accountant::theorem::corrected::group_step_epsilon;
-use organza_accountant::theorem::{Claim, printed};
 use organza_ledger::{AccountError, Event, Neighbouring};
 use serde::Serialize;
 
@@ -154,7 +154,7 @@ impl Problem {
 
     fn statement(&self, steps: u64, step: Claim, conditions: Vec<Condition>) -> Statement {
         let scales = printed::numeric_sparse(step, self.sparsity).figure;
-        let sparse = organza_accountant::theorem::corrected::numeric_sparse(scales, self.sparsity);
+        let sparse = numeric_sparse(scales, self.sparsity);
         let some = Event::Approximate { epsilon: step.epsilon, delta: step.delta.min(0.5) };
         Statement {
             sparse_epsilon: self.cost(steps, sparse),

@@ -4,49 +4,62 @@
 //! epsilon as the paper counts it, all else being equal. A sparse run that merely stands still while
 //! DP-SGD walks away is told apart from one that learns.
 
-use super::plan::{Base, Change, Scale};
-use crate::suite::{Outcome, Planned, Suite};
+use super::plan::{Base, Change};
 use organza_train::Losses;
+use organza_train::suite::{Outcome, Planned, Suite, SuiteError};
 use serde::Serialize;
 
 /// A setting that was tried with both methods. Losses are *not private*.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Tried {
+pub struct Tried {
     #[serde(skip)]
-    pub(super) change: Change,
-    pub(super) setting: String,
-    pub(super) start: f64,
-    pub(super) sparse: f64,
-    pub(super) dp_sgd: f64,
+    pub(crate) change: Change,
+    /// What was changed, in words.
+    pub setting: String,
+    /// The loss before the first step.
+    pub start: f64,
+    /// The loss of the sparse method.
+    pub sparse: f64,
+    /// The loss of DP-SGD.
+    pub dp_sgd: f64,
     /// The sparse method ends below DP-SGD.
-    pub(super) beats: bool,
+    pub beats: bool,
     /// The sparse method ends below where it started.
-    pub(super) learns: bool,
+    pub learns: bool,
 }
 
 /// The nearest setting, at full length. Losses are *not private*.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Confirmed {
+pub struct Confirmed {
     #[serde(skip)]
-    pub(super) change: Change,
-    pub(super) setting: String,
-    pub(super) sparse: Ended,
-    pub(super) dp_sgd: Ended,
+    pub(crate) change: Change,
+    /// What was changed, in words.
+    pub setting: String,
+    /// The sparse method.
+    pub sparse: Ended,
+    /// DP-SGD.
+    pub dp_sgd: Ended,
     /// Whether the sparse method ends below DP-SGD on the test data.
-    pub(super) beats: bool,
+    pub beats: bool,
     /// Whether it ends below where it started.
-    pub(super) learns: bool,
+    pub learns: bool,
 }
 
 /// How a run ended.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Ended {
-    pub(super) epsilon: Option<f64>,
-    pub(super) start_test_loss: f64,
-    pub(super) train_loss: f64,
-    pub(super) validation_loss: f64,
-    pub(super) test_loss: f64,
-    pub(super) seconds: f64,
+pub struct Ended {
+    /// What was spent, by the tight account.
+    pub epsilon: Option<f64>,
+    /// The test loss before the first step.
+    pub start_test_loss: f64,
+    /// The training loss.
+    pub train_loss: f64,
+    /// The validation loss.
+    pub validation_loss: f64,
+    /// The test loss.
+    pub test_loss: f64,
+    /// How long it took.
+    pub seconds: f64,
 }
 
 impl Ended {
@@ -63,7 +76,7 @@ impl Ended {
     }
 
     /// Test loss less training loss.
-    pub(super) fn gap(&self) -> f64 {
+    pub fn gap(&self) -> f64 {
         self.test_loss - self.train_loss
     }
 }
@@ -71,20 +84,19 @@ impl Ended {
 /// All that was tried, and at full length the nearest setting at which the claim holds, and the nearest
 /// at which it holds because the sparse method learns; they may be one, and there may be none.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Nearest {
-    pub(super) steps: u64,
-    pub(super) tried: Vec<Tried>,
-    pub(super) nearest: Vec<Confirmed>,
+pub struct Nearest {
+    /// The steps of a short run.
+    pub steps: u64,
+    /// All that was tried.
+    pub tried: Vec<Tried>,
+    /// What holds at full length.
+    pub nearest: Vec<Confirmed>,
 }
 
 impl Nearest {
     /// Searches with short runs, then makes the two long ones.
-    pub(super) fn search(
-        base: &Base,
-        suite: &Suite,
-        scale: Scale,
-        threads: usize,
-    ) -> anyhow::Result<Self> {
+    pub(super) fn search(base: &Base, suite: &Suite) -> Result<Self, SuiteError> {
+        let scale = base.scale();
         let changes = &Change::CANDIDATES[..scale.candidates];
         let sparse = changes.iter().map(|change| base.changed_sparse(*change, true));
         // Changes that differ in selection alone share their DP-SGD.
@@ -98,7 +110,7 @@ impl Nearest {
                 runs.push(run);
             }
         }
-        let outcomes = suite.run(&runs, threads)?;
+        let outcomes = suite.run(&runs)?;
         let tried: Vec<Tried> = changes
             .iter()
             .enumerate()
@@ -107,7 +119,7 @@ impl Nearest {
         let mut confirmed = Vec::new();
         for change in nearest(&tried) {
             let runs = [base.changed_sparse(change, false), base.changed_baseline(change, false)];
-            let outcomes = suite.run(&runs, threads)?;
+            let outcomes = suite.run(&runs)?;
             let (sparse, dp_sgd) = (Ended::new(&outcomes[0]), Ended::new(&outcomes[1]));
             confirmed.push(Confirmed {
                 change,

@@ -1,12 +1,9 @@
 //! `organza audit`: what a trained model gives away, seen from outside.
 
-mod page;
-
 use crate::output::Output;
 use clap::Args;
-use organza_audit::{Among, AuditOptions, AuditReport, audit};
+use organza_audit::{Among, AuditOptions, audit};
 use organza_train::RunFolder;
-pub(super) use page::histogram;
 use std::path::PathBuf;
 
 const PROMISE: &str = "\
@@ -47,17 +44,8 @@ impl Audit {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
         let among = if self.exact { Among::All } else { Among::Sampled(self.continuations) };
         let report = audit(&self.run, AuditOptions { among })?;
-        let folder = RunFolder::open(&self.run)?;
-        write(&folder, &report)?;
+        report.write(&RunFolder::open(&self.run)?)?;
         output.result(&report)?;
         Ok(())
     }
-}
-
-/// Writes `audit.json` and `audit.html`, with its figures and tables, into the folder of the run.
-pub(super) fn write(folder: &RunFolder, report: &AuditReport) -> anyhow::Result<()> {
-    let file = serde_json::to_string_pretty(report)? + "\n";
-    folder.write(&folder.file("audit.json"), file.as_bytes())?;
-    page::page(report).write(folder.path(), "audit.html")?;
-    Ok(())
 }

@@ -1,13 +1,13 @@
 //! The paper's method at the paper's budget, by an account that is tight: noise and selection are chosen
 //! anew, so that epsilon 30 is spent and not merely stated.
 
+use super::ReproduceError;
 use super::nearest::Ended;
 use super::plan::{Base, Change, SHARES};
 use super::reproduction::Tight;
-use crate::suite::{Outcome, Suite};
-use anyhow::Context;
 use organza_ledger::Event;
-use organza_train::Certificate;
+use organza_train::suite::{Outcome, Suite};
+use organza_train::{Certificate, RunFolder};
 
 /// Tries the shares that selection may have; the best on the validation set is also run with what the
 /// search has changed.
@@ -15,10 +15,9 @@ pub(super) fn tight(
     base: &Base,
     suite: &Suite,
     nearest: Option<Change>,
-    threads: usize,
-) -> anyhow::Result<Vec<Tight>> {
+) -> Result<Vec<Tight>, ReproduceError> {
     let runs = SHARES.map(|share| base.tight(share, Change::default()));
-    let outcomes = suite.run(&runs, threads)?;
+    let outcomes = suite.run(&runs)?;
     let mut all = Vec::new();
     for ((run, outcome), share) in runs.iter().zip(&outcomes).zip(SHARES) {
         all.push(read(suite, &run.name, outcome, share, Change::default())?);
@@ -30,7 +29,7 @@ pub(super) fn tight(
     let change = nearest.map(Change::without_selection).filter(|it| *it != Change::default());
     if let Some(change) = change {
         let run = base.tight(SHARES[best], change);
-        let outcomes = suite.run(std::slice::from_ref(&run), threads)?;
+        let outcomes = suite.run(std::slice::from_ref(&run))?;
         for outcome in &outcomes {
             all.push(read(suite, &run.name, outcome, SHARES[best], change)?);
         }
@@ -44,12 +43,13 @@ fn read(
     outcome: &Outcome,
     share: f64,
     change: Change,
-) -> anyhow::Result<Tight> {
-    let path = suite.path(name).join("certificate.json");
-    let shown = path.display();
-    let bytes = std::fs::read(&path).with_context(|| format!("cannot read {shown}"))?;
-    let certificate: Certificate =
-        serde_json::from_slice(&bytes).with_context(|| format!("{shown} cannot be read"))?;
+) -> Result<Tight, ReproduceError> {
+    let folder = RunFolder::open(&suite.path(name))?;
+    let path = folder.file("certificate.json");
+    let bytes = folder.read(&path)?.unwrap_or_default();
+    let certificate: Certificate = serde_json::from_slice(&bytes).map_err(|source| {
+        ReproduceError::Certificate { path: path.display().to_string(), source }
+    })?;
     let (mut noise_multiplier, mut selection_epsilon) = (None, None);
     for event in &certificate.events {
         look(event, &mut |part| match part {

@@ -4,7 +4,6 @@ use super::hyper_parameters;
 use super::nearest::{Ended, Nearest};
 use super::plan::BUDGET;
 use super::reproduction::{Canary, Panel, Reproduction, Tight};
-use crate::command::audit::histogram;
 use organza_report::chart::{Axis, Chart, Line};
 use organza_report::describe::count;
 use organza_report::digits::{cost, near};
@@ -15,7 +14,7 @@ use organza_train::settings::Settings;
 const WHY: &str = "from public data, and with a seed that is known";
 
 /// The page; `settings` are those that all runs share, if their table is wanted.
-pub(super) fn page(found: &Reproduction, settings: Option<&Settings>) -> Page {
+pub fn page(found: &Reproduction, settings: Option<&Settings>) -> Page {
     let mut page = Page::new("The experiments of the paper, run again").lead(
         "Section 5 of \"Wide Network Learning with Differential Privacy\" (Zhang, Mironov, Hejazinia 2021) \
          with the settings that it prints, beside what it prints and what a tight account says.",
@@ -140,10 +139,10 @@ fn figure_2(canaries: &[Canary]) -> Section {
     let mut panels = Vec::new();
     for canary in canaries {
         let title = format!("{}, n_c = {}", canary.column, canary.repeats);
-        panels.push(histogram(title, &canary.inserted));
+        panels.push(canary.inserted.histogram(title));
         if canary.column == "sparse" {
             let title = format!("never inserted, n_c = {}", canary.repeats);
-            panels.push(histogram(title, &canary.control));
+            panels.push(canary.control.histogram(title));
         }
     }
     let mut panels = panels.into_iter();

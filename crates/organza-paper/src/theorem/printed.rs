@@ -3,6 +3,7 @@
 //! Theorem 3 stands in [`TheoremThree`](super::TheoremThree).
 
 use super::{AsPrinted, Claim, Objection};
+use organza_erm::printed_step;
 
 /// Lemma 1: executing an (epsilon, delta)-private algorithm on a random share of the data is
 /// (share epsilon, share delta)-private, for epsilon <= 1.
@@ -31,7 +32,7 @@ pub fn composition(claim: Claim, times: f64, slack: f64) -> AsPrinted<Claim> {
 /// Lemma 3: Gaussian noise of this multiplier has epsilon = sqrt(2 ln(1.25 / delta)) / multiplier,
 /// for epsilon <= 1.
 ///
-/// See [`corrected::gaussian_epsilon`](super::corrected::gaussian_epsilon).
+/// See [`normal::gaussian_epsilon`](organza_accountant::normal::gaussian_epsilon).
 pub fn gaussian_epsilon(noise_multiplier: f64, delta: f64) -> AsPrinted<f64> {
     let figure = (2.0 * libm::log(1.25 / delta)).sqrt() / noise_multiplier;
     AsPrinted {
@@ -78,10 +79,9 @@ pub fn numeric_sparse(claim: Claim, hits: u64) -> AsPrinted<SparseScales> {
 /// With the group visible this is wrong by about sqrt(m): see
 /// [`corrected::group_step_epsilon`](super::corrected::group_step_epsilon).
 pub fn group_step(claim: Claim, groups: f64, steps: f64) -> AsPrinted<Claim> {
-    let epsilon =
-        claim.epsilon * groups / (2.0 * (2.0 * steps * libm::log(2.0 / claim.delta)).sqrt());
+    let (epsilon, delta) = printed_step((claim.epsilon, claim.delta), groups, steps);
     AsPrinted {
-        figure: Claim { epsilon, delta: claim.delta * groups / (2.0 * steps) },
+        figure: Claim { epsilon, delta },
         within_its_conditions: groups <= 10.0 * steps.sqrt(),
         objections: &[
             Objection::FixedGroupsDoNotAmplify,

@@ -1,33 +1,49 @@
 //! What all runs in a folder cost together, whoever began them and when.
 
-use crate::grids::Grid;
-use anyhow::Context;
+use super::grids::Grid;
+use crate::folder::FolderError;
+use crate::settings::Settings;
 use organza_accountant::Accountant;
-use organza_ledger::{Account, Neighbouring, Replay, Unit};
-use organza_report::digits::cost;
-use organza_train::settings::Settings;
+use organza_ledger::{Account, AccountError, LedgerError, Neighbouring, Replay, Unit};
 use serde::Serialize;
 use std::path::Path;
+use thiserror::Error;
 
 /// The price of a folder of runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(crate) struct Total {
+pub struct Total {
     /// All private runs; none if there are none, or if they protect different things.
     #[serde(flatten)]
-    pub(crate) price: Option<Price>,
+    pub price: Option<Price>,
     /// The private runs.
-    pub(crate) runs: usize,
+    pub runs: usize,
     /// Those among them that the last command did not begin.
-    pub(crate) earlier: usize,
+    pub earlier: usize,
     /// Runs that promise nothing: without privacy, with a seed, or with settings that cannot be read.
-    pub(crate) without_guarantee: usize,
+    pub without_guarantee: usize,
 }
 
 /// A bound on a privacy loss, and the probability of exceeding it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(crate) struct Price {
-    pub(crate) epsilon: f64,
-    pub(crate) delta: f64,
+pub struct Price {
+    /// The bound.
+    pub epsilon: f64,
+    /// The probability.
+    pub delta: f64,
+}
+
+/// Why a folder of runs has no price.
+#[derive(Debug, Error)]
+pub enum TotalError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// A ledger in it cannot be read.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// A ledger in it cannot be priced.
+    #[error(transparent)]
+    Account(#[from] AccountError),
 }
 
 /// A private run, finished or not.
@@ -53,13 +69,15 @@ impl Total {
     /// whole budget, since when it was stopped may depend on what it released; without a budget (a noise multiplier)
     /// with what it has charged, which holds if it was stopped for another reason. So does a run in which a release decided
     /// what later events are ([`Event::decides`](organza_ledger::Event::decides)): its budget holds for every outcome.
-    pub(crate) fn of(folder: &Path) -> anyhow::Result<Self> {
+    ///
+    /// # Errors
+    /// If a file cannot be read or an event cannot be priced.
+    pub fn of(folder: &Path) -> Result<Self, TotalError> {
         let grids = Grid::read(folder);
         let mut runs = Vec::new();
         let mut total = Self { price: None, runs: 0, earlier: 0, without_guarantee: 0 };
-        let cannot = || format!("cannot read {}", folder.display());
-        for entry in std::fs::read_dir(folder).with_context(cannot)? {
-            let path = entry.with_context(cannot)?.path();
+        for entry in std::fs::read_dir(folder).map_err(FolderError::file("read", folder))? {
+            let path = entry.map_err(FolderError::file("read", folder))?.path();
             let ledger = path.join("ledger.jsonl");
             let settings = std::fs::read(path.join("settings.json")).ok();
             if settings.is_none() && !ledger.exists() {
@@ -87,53 +105,17 @@ impl Total {
         total.price = sum(&runs, grids.len())?;
         Ok(total)
     }
-
-    /// What is promised of all private runs together, and where that comes from.
-    pub(crate) fn in_words(&self) -> String {
-        let Self { price, runs, without_guarantee, .. } = *self;
-        let mut words = match price {
-            Some(Price { epsilon, delta }) => format!(
-                "{} together: epsilon {} at delta {}",
-                counted(runs, "private run"),
-                cost(epsilon),
-                cost(delta)
-            ),
-            None if runs == 0 => "nothing is promised".to_owned(),
-            None => format!("{} that protect different things have no total", counted(runs, "run")),
-        };
-        if price.is_some() {
-            words += &self.earlier_in_words();
-        }
-        if without_guarantee > 0 {
-            let runs = counted(without_guarantee, "run");
-            words += &format!("; nothing is promised of {runs} without privacy or with a seed");
-        }
-        words
-    }
-
-    /// How many runs the last command found in the folder, if any.
-    pub(crate) fn earlier_in_words(&self) -> String {
-        match self.earlier {
-            0 => String::new(),
-            earlier => format!(", {earlier} of them from earlier commands in this folder"),
-        }
-    }
-}
-
-/// A number and what it counts.
-pub(crate) fn counted(number: usize, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
 /// All grids and single runs, added up; none if there is nothing, or no one thing, to add.
-fn sum(runs: &[Run], grids: usize) -> anyhow::Result<Option<Price>> {
+fn sum(runs: &[Run], grids: usize) -> Result<Option<Price>, AccountError> {
     let promise = |run: &Run| (run.ledger.header.unit, run.ledger.header.neighbouring);
     let Some(first) = runs.first().map(promise) else { return Ok(None) };
     if runs.iter().any(|run| promise(run) != first) {
         return Ok(None);
     }
     let mut all = Price { epsilon: 0.0, delta: 0.0 };
-    let mut add = |part: &[&Run]| -> anyhow::Result<()> {
+    let mut add = |part: &[&Run]| -> Result<(), AccountError> {
         let price = together(part, first)?;
         all = Price { epsilon: all.epsilon + price.epsilon, delta: all.delta + price.delta };
         Ok(())
@@ -151,7 +133,7 @@ fn sum(runs: &[Run], grids: usize) -> anyhow::Result<Option<Price>> {
 }
 
 /// Runs that were fixed together.
-fn together(runs: &[&Run], (_, neighbouring): (Unit, Neighbouring)) -> anyhow::Result<Price> {
+fn together(runs: &[&Run], (_, neighbouring): (Unit, Neighbouring)) -> Result<Price, AccountError> {
     let account = Accountant::new(neighbouring);
     let price = |runs: &[&Run], delta: f64| {
         let events = Replay::events(runs.iter().map(|run| &run.ledger));

