@@ -4,6 +4,7 @@
 //! No library needs any of this, and nothing that a run promises rests on it: the tool shows it beside what is sound.
 #![forbid(unsafe_code)]
 
+pub mod bench;
 pub mod bounds;
 mod fetch;
 pub mod reproduce;

@@ -5,7 +5,6 @@
 #![forbid(unsafe_code)]
 
 mod average;
-pub mod bench;
 mod calibration;
 mod canaries;
 mod certificate;
@@ -25,6 +24,7 @@ mod session;
 pub mod settings;
 mod shared;
 mod step;
+mod steps;
 pub mod suite;
 mod tables;
 mod task;
@@ -42,6 +42,7 @@ pub use optimizer::OptimizerSettings;
 pub use prepare::{PrepareError, Prepared, initial, read_text};
 pub use run::{Observer, Outcome, Purse, RunError, RunPlan, StepMethod, run};
 pub use session::{Ended, Finished, Session, SessionError};
+pub use steps::Steps;
 pub use tables::{Reading, Tables, Upkeep};
 pub use task::{Losses, Rows, Task, number_or_null};
 pub use words::WordTask;

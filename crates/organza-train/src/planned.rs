@@ -4,7 +4,7 @@ use crate::calibration::Known;
 use crate::canaries;
 use crate::phases::{CountPhases, Releases};
 use crate::prepare::{PrepareError, Prepared};
-use crate::run::{RunError, RunPlan, StepMethod};
+use crate::run::{RunError, RunPlan};
 use crate::session::SessionError;
 use crate::settings::{Method, Settings};
 use crate::task::Task;
@@ -101,25 +101,7 @@ impl Draft {
         if count.is_none() {
             check_batch(settings.training.batch, units)?;
         }
-        let known = Known { settings, tables: prepared.task.tables(), units, before };
-        let steps = known.steps();
-        let method = if settings.method == Method::None {
-            StepMethod::NotPrivate { rate: known.rate(), expected_batch: settings.training.batch }
-        } else {
-            StepMethod::Private(known.plan()?)
-        };
-        let deferred = known.deferred()?;
-        let training = &settings.training;
-        let every = |times: u64| steps.div_ceil(times.max(1)).max(1);
-        let run = RunPlan {
-            method,
-            steps,
-            optimizer: training.optimizer,
-            deferred,
-            average: training.average,
-            evaluate_every: every(training.evaluations),
-            checkpoint_every: every(training.checkpoints),
-        };
+        let run = RunPlan::new(settings, prepared.task.tables(), units, before)?;
         Ok(Planned { run: Some(run), budget, counts })
     }
 }

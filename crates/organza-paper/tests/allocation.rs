@@ -3,8 +3,8 @@
 //! The one place with `unsafe`: an allocator that counts has to be an allocator, and passes everything on.
 #![allow(missing_docs, unsafe_code, clippy::unwrap_used)]
 
+use organza_paper::bench::{BenchSettings, bench};
 use organza_train::OptimizerSettings;
-use organza_train::bench::{BenchSettings, bench};
 use organza_train::settings::Method;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};

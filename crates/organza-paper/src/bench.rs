@@ -4,22 +4,17 @@
 //! and eight negatives, all drawn by Zipf's law, of all rows or of fewer that lie evenly among them. The steps are those of training, made by the same functions;
 //! nothing is charged, because there is no data that could leak.
 
-use crate::calibration::{CalibrationError, Known};
-use crate::optimizer::OptimizerSettings;
-use crate::plain::PlainBatch;
-use crate::run::{RunError, RunPlan, StepMethod, tables};
-use crate::settings::{Method, SelectionRule, Settings};
-use crate::step::{plain_step, private_step};
-use crate::tables::Tables;
-use crate::task::{Losses, Rows, Task};
 use organza_ledger::{
-    Account, AccountError, Budget, BudgetError, Charge, Charged, Event, Header, Ledger,
-    Neighbouring, Unit,
+    Account, AccountError, Budget, BudgetError, Event, Header, Ledger, Neighbouring, Unit,
 };
 use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::sample::{fill_normal_f32, unit};
-use organza_mechanism::{PoissonSampler, Purpose, RandomSource};
+use organza_mechanism::{Purpose, RandomSource};
 use organza_model::{Layout, ModelError, RowSink, Sample, Scratch, WordVectors};
+use organza_train::settings::{Method, SelectionRule, Settings};
+use organza_train::{
+    CalibrationError, Losses, OptimizerSettings, Purse, Rows, RunError, RunPlan, Steps, Task,
+};
 use std::cell::RefCell;
 use std::time::Instant;
 use thiserror::Error;
@@ -151,16 +146,18 @@ pub fn bench(settings: &BenchSettings) -> Result<BenchResult, BenchError> {
         .build()
         .map_err(|error| BenchError::Threads(error.to_string()))?;
     pool.install(|| {
-        let mut steps = Steps::new(settings)?;
+        let mut steps = steps(settings)?;
         let late = |begun: Instant| begun.elapsed().as_secs_f64() > settings.seconds;
         let begun = Instant::now();
-        (0..settings.warmup).take_while(|_| !late(begun)).for_each(|_| steps.make());
+        for _ in (0..settings.warmup).take_while(|_| !late(begun)) {
+            steps.make()?;
+        }
         let mut milliseconds =
             Vec::with_capacity(usize::try_from(settings.steps).unwrap_or(0).min(MOST_KEPT));
         let begun = Instant::now();
         for _ in 0..settings.steps {
             let step = Instant::now();
-            steps.make();
+            steps.make()?;
             milliseconds.push(step.elapsed().as_secs_f64() * 1e3);
             if milliseconds.len() >= LEAST_STEPS && late(begun) {
                 break;
@@ -170,93 +167,37 @@ pub fn bench(settings: &BenchSettings) -> Result<BenchResult, BenchError> {
     })
 }
 
-/// All that steps need.
-pub(crate) struct Steps {
-    task: BenchTask,
-    source: RandomSource,
-    method: StepMethod,
-    /// Without privacy there is none.
-    sampler: Option<(PoissonSampler, Charged)>,
-    plain: PlainBatch,
-    tables: Tables,
-}
-
-impl Steps {
-    pub(crate) fn new(bench: &BenchSettings) -> Result<Self, BenchError> {
-        if !(bench.batch > 0.0 && bench.batch <= SAMPLES as f64) {
-            return Err(BenchError::Batch(bench.batch));
-        }
-        let mut settings = Settings::paper();
-        settings.method = bench.method;
-        settings.selection.rule = bench.select;
-        settings.selection.draws = Some(bench.draws);
-        settings.training.batch = bench.batch;
-        settings.training.optimizer = bench.optimizer;
-        let source = RandomSource::from_seed(bench.seed);
-        let words = bench.words.unwrap_or(bench.vocabulary);
-        if words == 0 || words > bench.vocabulary {
-            return Err(BenchError::Words { words, rows: bench.vocabulary });
-        }
-        let task = BenchTask::new(bench.vocabulary, words, bench.dimensions, &source)?;
-        let steps = bench.warmup.saturating_add(bench.steps);
-        settings.training.steps = Some(steps);
-        // How fine a grid is on which noise waits; the noise itself is the paper's.
-        settings.privacy.epsilon = Some(EPSILON);
-        let known = Known {
-            settings: &settings,
-            tables: task.tables(),
-            units: task.units(),
-            before: Vec::new(),
-        };
-        let method = match bench.method {
-            Method::None => {
-                StepMethod::NotPrivate { rate: known.rate(), expected_batch: bench.batch }
-            }
-            _ => StepMethod::Private(known.plan()?),
-        };
-        let sampler = match &method {
-            StepMethod::Private(plan) => Some(plan.sampler("bench", task.units(), &source)),
-            StepMethod::NotPrivate { .. } => None,
-        };
-        let plan = RunPlan {
-            method,
-            steps,
-            optimizer: bench.optimizer,
-            deferred: known.deferred()?,
-            average: false,
-            evaluate_every: u64::MAX,
-            checkpoint_every: u64::MAX,
-        };
-        let mut random = source.substream(Purpose::Initialisation, 0, 0);
-        let initial =
-            task.model.initial_normal(DEVIATION, |values| fill_normal_f32(values, &mut random));
-        let tables = tables(&task, &plan, sampler.as_ref(), initial, |charge| Ok(pay(charge)?))?;
-        let plain = PlainBatch::new(&task.tables()).map_err(RunError::from)?;
-        let sampler = match sampler {
-            Some(sampler) => {
-                let paid = pay(sampler.charge(0..u64::MAX)).map_err(RunError::from)?;
-                Some((sampler, paid))
-            }
-            None => None,
-        };
-        Ok(Self { task, source, method: plan.method, sampler, plain, tables })
+/// Steps that nobody pays for, because nobody is in the samples.
+fn steps(bench: &BenchSettings) -> Result<Steps<BenchTask>, BenchError> {
+    if !(bench.batch > 0.0 && bench.batch <= SAMPLES as f64) {
+        return Err(BenchError::Batch(bench.batch));
     }
-
-    /// Makes the next step.
-    pub(crate) fn make(&mut self) {
-        let Self { task, source, method, sampler, plain, tables } = self;
-        let step = tables.steps();
-        match (method, sampler) {
-            (StepMethod::NotPrivate { rate, expected_batch }, _) => {
-                plain_step(task, source, step, *rate, *expected_batch, plain, tables);
-            }
-            (StepMethod::Private(_), Some((sampler, paid))) => {
-                private_step(task, sampler, paid, source, step, tables)
-                    .expect("all steps are paid for, and made in their order");
-            }
-            (StepMethod::Private(_), None) => {}
-        }
+    let mut settings = Settings::paper();
+    settings.method = bench.method;
+    settings.selection.rule = bench.select;
+    settings.selection.draws = Some(bench.draws);
+    settings.training.batch = bench.batch;
+    settings.training.optimizer = bench.optimizer;
+    settings.training.steps = Some(bench.warmup.saturating_add(bench.steps));
+    // How fine a grid is on which noise waits; the noise itself is the paper's.
+    settings.privacy.epsilon = Some(EPSILON);
+    let source = RandomSource::from_seed(bench.seed);
+    let words = bench.words.unwrap_or(bench.vocabulary);
+    if words == 0 || words > bench.vocabulary {
+        return Err(BenchError::Words { words, rows: bench.vocabulary });
     }
+    let task = BenchTask::new(bench.vocabulary, words, bench.dimensions, &source)?;
+    let plan = RunPlan::new(&settings, task.tables(), task.units(), Vec::new())?;
+    let mut random = source.substream(Purpose::Initialisation, 0, 0);
+    let initial =
+        task.model.initial_normal(DEVIATION, |values| fill_normal_f32(values, &mut random));
+    let relation = settings.privacy.neighbouring;
+    let mut ledger = Ledger::in_memory(Header::new(relation, Unit::Pair, 0.0))
+        .map_err(BudgetError::from)
+        .map_err(RunError::from)?;
+    let budget = Budget::new(0.0, 0.0, relation).map_err(RunError::from)?;
+    let purse = Purse { ledger: &mut ledger, budget: &budget, account: &Nobody(relation) };
+    Ok(Steps::new("bench", task, plan, source, initial, Some(purse))?)
 }
 
 /// Prices everything at nothing: the samples are made up, and nobody is in them.
@@ -270,13 +211,6 @@ impl Account for Nobody {
     fn epsilon(&self, _: &[Event], _: f64) -> Result<f64, AccountError> {
         Ok(0.0)
     }
-}
-
-/// Puts a charge on a ledger in memory.
-fn pay(charge: Charge) -> Result<Charged, BudgetError> {
-    let (relation, delta) = (charge.neighbouring.unwrap_or(Neighbouring::AddRemove), 0.0);
-    let mut ledger = Ledger::in_memory(Header::new(relation, Unit::Pair, delta))?;
-    Budget::new(0.0, delta, relation)?.charge(&mut ledger, &Nobody(relation), charge)
 }
 
 /// Samples drawn by Zipf's law.
@@ -405,23 +339,42 @@ mod tests {
             let [one, three] = [1, 3].map(|threads| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 pool.install(|| {
-                    let mut steps = Steps::new(&settings).unwrap();
+                    let mut steps = steps(&settings).unwrap();
                     assert!(
-                        steps.tables.read().asks(),
+                        steps.tables().read().asks(),
                         "{method:?}: rows wait until they are read"
                     );
-                    (0..40).for_each(|_| steps.make());
-                    steps.tables.into_parameters()
+                    (0..40).for_each(|_| steps.make().unwrap());
+                    steps.into_parameters()
                 })
             });
             assert!(one == three, "{method:?}");
         }
     }
 
+    struct Gradient(Vec<f32>);
+
+    impl Rows for Gradient {
+        fn row(&mut self, row: u32) -> &mut [f32] {
+            &mut self.0[3 * row as usize..][..3]
+        }
+    }
+
+    /// Every row that a sample does not tell of is poisoned.
     #[test]
     fn samples_read_what_they_tell() {
         let task = BenchTask::new(1_000, 1_000, 3, &RandomSource::from_seed(1)).unwrap();
-        crate::task::reads::Poisoned::new(&task).check(0..50);
+        for unit in 0..50 {
+            let mut random = RandomSource::from_seed(3).substream(Purpose::Negatives, 7, unit);
+            let mut parameters = vec![f32::NAN; 3_000];
+            assert!(task.reads(unit, &mut random, &mut |row| {
+                parameters[3 * row as usize..][..3].fill(0.1);
+            }));
+            let mut gradient = Gradient(vec![0.0; 3_000]);
+            task.gradient(&parameters, unit, &mut random, &mut gradient);
+            assert!(gradient.0.iter().all(|value| value.is_finite()), "{unit}");
+            assert!(gradient.0.iter().any(|value| *value != 0.0), "{unit}");
+        }
     }
 
     #[test]
