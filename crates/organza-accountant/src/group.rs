@@ -1,6 +1,7 @@
 //! What a guarantee for one record says to a person who has several.
 
-use crate::rdp::{Conversion, group_divergence};
+use crate::rdp::convert::best_epsilon;
+use crate::rdp::group_divergence;
 use organza_ledger::AccountError;
 
 /// The guarantee of a group of `records` records, from that of one: (g e, d (e^(g e) - 1) / (e^e - 1)).
@@ -95,7 +96,7 @@ pub fn sampled_gaussian(
         let divergence = group_divergence(order, rate, noise_multiplier, records)?;
         curve.push((f64::from(order), steps as f64 * divergence * (1.0 + 1e-9)));
     }
-    Conversion::Improved.best_epsilon(&curve, delta).map(|(epsilon, _)| epsilon).ok_or_else(|| {
+    best_epsilon(&curve, delta).map(|(epsilon, _)| epsilon).ok_or_else(|| {
         AccountError::OutOfRange("no order gives a finite epsilon for this group".into())
     })
 }

@@ -14,8 +14,9 @@ use organza_mechanism::RandomSource;
 use organza_model::ModelError;
 use organza_model::vectors::{SavedModel, VectorsError};
 use organza_report::page::PageError;
-use organza_train::settings::{ModelSettings, Settings};
-use organza_train::{Canaries, FolderError, RunFolder, metrics};
+use organza_train::{FolderError, RunFolder, metrics};
+use organza_words::Canaries;
+use organza_words::settings::{ModelSettings, Settings};
 use serde::de::DeserializeOwned;
 use std::path::Path;
 use thiserror::Error;
@@ -97,7 +98,7 @@ pub fn audit(path: &Path, options: AuditOptions) -> Result<AuditReport, AuditErr
     }
     let promise: Promise = json(&folder, &certificate)?;
     let settings: Settings = json(&folder, &folder.file("settings.json"))?;
-    let canaries = folder.canaries()?.ok_or_else(|| AuditError::NoCanaries(shown()))?;
+    let canaries = Canaries::read(&folder)?.ok_or_else(|| AuditError::NoCanaries(shown()))?;
     let saved = SavedModel::read(&folder.file("model.safetensors"))?;
     check(&canaries, &saved, options)?;
     let scores = PhraseModel::new(&saved.model, &saved.parameters)?;

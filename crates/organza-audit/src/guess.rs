@@ -1,6 +1,6 @@
 //! Guesses about coins, from scores.
 
-use organza_train::Guesses;
+use organza_words::Guesses;
 use serde::{Deserialize, Serialize};
 
 /// How guesses about tossed canaries came out.

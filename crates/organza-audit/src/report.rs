@@ -4,7 +4,7 @@ use crate::chi_squared::{BINS, Uniformity};
 use crate::guess::Guessed;
 use crate::rank::Among;
 use organza_ledger::{Neighbouring, Unit};
-use organza_train::settings::Method;
+use organza_words::settings::Method;
 use serde::{Deserialize, Serialize};
 
 /// The version of `audit.json` that this library writes.

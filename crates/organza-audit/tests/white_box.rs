@@ -10,7 +10,7 @@ use organza_ledger::{Account, Neighbouring};
 use organza_mechanism::{
     NoiseSettings, Plan, PlanSettings, Purpose, RandomSource, SelectionSettings, Shape,
 };
-use organza_train::Guesses;
+use organza_words::Guesses;
 use std::sync::LazyLock;
 
 const CANARIES: u64 = 6_000;

@@ -5,7 +5,7 @@ use anyhow::Context;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use organza_train::Observer;
 use organza_train::metrics::Point;
-use organza_train::suite::{Suite, Watch};
+use organza_words::suite::{Suite, Watch};
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;

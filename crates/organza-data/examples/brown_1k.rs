@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let samples = Samples::new(corpus, Objective::SkipGram, 4)?;
     Sizes::PAPER.check(samples.count())?;
     let parts = split::in_order(&samples, Sizes::PAPER);
-    println!("{} tokens in it, {} pairs", samples.corpus().token_count(), samples.count());
+    println!("{} pairs in it", samples.count());
     let first = samples.pair(0).ok_or("no pair")?;
     let word = |id| words.vocabulary.word(id).unwrap_or_default();
     println!("the first pair: {} {}", word(first.target), word(first.context));

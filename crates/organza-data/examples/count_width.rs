@@ -4,7 +4,7 @@
 //! bar is where about 100,000 of the empty cells clear it.
 #![allow(clippy::print_stdout)]
 
-use organza_data::cooccurrence::{CooccurrenceSettings, PairCounts, PairTable, PairWeights};
+use organza_data::cooccurrence::{CooccurrenceSettings, PairCounts, PairTable};
 use organza_data::source::Visit;
 use organza_data::{
     DataError, FromFile, Layout, Line, Objective, Place, Samples, TextSource, TokenisedText,
@@ -69,7 +69,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             noise: CountNoise::DiscreteLaplace { epsilon: EPSILON },
             clip: None,
             bar: Some(bar),
-            weights: PairWeights::default(),
         })?;
         let release = counts.release(&RandomSource::from_seed(2));
         let header = Header::new(Neighbouring::AddRemove, Unit::Pair, 1e-6);

@@ -49,11 +49,6 @@ impl Corpus {
         self.vocabulary_size
     }
 
-    /// The number of tokens.
-    pub fn token_count(&self) -> u64 {
-        self.tokens.len() as u64
-    }
-
     /// The number of lines, those without tokens included.
     pub fn line_count(&self) -> u64 {
         self.line_starts.len() as u64 - 1

@@ -40,7 +40,6 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod alias;
 mod canaries;
 pub mod cooccurrence;
 mod corpus;
@@ -74,5 +73,5 @@ pub use token::{StopWords, Tokeniser, Words};
 pub use units::Units;
 pub use vocabulary::{
     DeclaredPublic, FromFile, PrivateVocabulary, PrivateVocabularyPlan, PrivateVocabularySettings,
-    PrivateWords, Vocabulary, VocabularyRelease, VocabularyRule, VocabularySource,
+    PrivateWords, Vocabulary, VocabularyRelease, VocabularySource,
 };

@@ -1,6 +1,5 @@
 //! Negative words: what a sample is told apart from.
 
-use crate::alias::AliasTable;
 use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::sample::below;
 use thiserror::Error;
@@ -8,12 +7,6 @@ use thiserror::Error;
 /// Why there is no such distribution.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NegativesError {
-    /// The weights make no distribution.
-    #[error(
-        "the weights of negative words make no distribution: each must be finite and at least 0, and \
-         their sum positive and finite"
-    )]
-    Weights,
     /// There are no words to draw.
     #[error("negative words come from an empty vocabulary")]
     Empty,
@@ -23,18 +16,12 @@ pub enum NegativesError {
 ///
 /// # Privacy
 /// Negatives are drawn independently of the data and of the sample, so they may be known without
-/// harm. Weights must be public too: word counts of the private text would leak through the model
+/// harm. All words are equally likely: word counts of the private text would leak through the model
 /// without a charge. A negative may be the very word to be predicted; excluding it would make the
 /// draw depend on the data for little gain.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Negatives {
-    probabilities: Probabilities,
-}
-
-#[derive(Clone, Debug)]
-enum Probabilities {
-    Uniform { words: u32 },
-    Weighted { table: AliasTable, probabilities: Vec<f64> },
+    words: u32,
 }
 
 impl Negatives {
@@ -44,49 +31,26 @@ impl Negatives {
     /// When there are none, or more than ids.
     pub fn uniform(words: usize) -> Result<Self, NegativesError> {
         match u32::try_from(words) {
-            Ok(words) if words > 0 => Ok(Self { probabilities: Probabilities::Uniform { words } }),
+            Ok(words) if words > 0 => Ok(Self { words }),
             _ => Err(NegativesError::Empty),
         }
-    }
-
-    /// Words in proportion to public weights, one for each id.
-    ///
-    /// # Errors
-    /// When the weights make no distribution.
-    pub fn weighted(weights: &[f64]) -> Result<Self, NegativesError> {
-        let table = AliasTable::new(weights).ok_or(NegativesError::Weights)?;
-        let sum: f64 = weights.iter().sum();
-        let probabilities = weights.iter().map(|weight| weight / sum).collect();
-        Ok(Self { probabilities: Probabilities::Weighted { table, probabilities } })
     }
 
     /// The number of words.
     #[expect(clippy::len_without_is_empty, reason = "a distribution is never empty")]
     pub fn len(&self) -> usize {
-        match &self.probabilities {
-            Probabilities::Uniform { words } => *words as usize,
-            Probabilities::Weighted { probabilities, .. } => probabilities.len(),
-        }
+        self.words as usize
     }
 
     /// The probability of a word; 0 outside the vocabulary.
     pub fn probability(&self, word: u32) -> f64 {
-        match &self.probabilities {
-            Probabilities::Uniform { words } if word < *words => 1.0 / f64::from(*words),
-            Probabilities::Uniform { .. } => 0.0,
-            Probabilities::Weighted { probabilities, .. } => {
-                probabilities.get(word as usize).copied().unwrap_or_default()
-            }
-        }
+        if word < self.words { 1.0 / f64::from(self.words) } else { 0.0 }
     }
 
     /// One word.
     #[inline]
     pub fn draw(&self, random: &mut PrivateRandom) -> u32 {
-        match &self.probabilities {
-            Probabilities::Uniform { words } => below((*words).into(), random) as u32,
-            Probabilities::Weighted { table, .. } => table.draw(random),
-        }
+        below(self.words.into(), random) as u32
     }
 
     /// As many words as there is room for, each drawn by itself.
@@ -116,25 +80,18 @@ mod tests {
     #[test]
     fn words_come_as_often_as_they_should() {
         let draws = 1_000_000;
-        let weights = [1.0, 0.0, 5.0, 2.0, 0.25];
-        for negatives in [Negatives::uniform(5).unwrap(), Negatives::weighted(&weights).unwrap()] {
-            for (word, count) in counts(&negatives, draws).into_iter().enumerate() {
-                let share = negatives.probability(word as u32);
-                let spread = (f64::from(draws) * share * (1.0 - share)).sqrt();
-                assert!(
-                    (count - f64::from(draws) * share).abs() <= 6.0 * spread,
-                    "{word}: {count}"
-                );
-            }
-            let sum: f64 = (0..6).map(|word| negatives.probability(word)).sum();
-            assert!((sum - 1.0).abs() < 1e-12);
+        let negatives = Negatives::uniform(5).unwrap();
+        for (word, count) in counts(&negatives, draws).into_iter().enumerate() {
+            let share = negatives.probability(word as u32);
+            let spread = (f64::from(draws) * share * (1.0 - share)).sqrt();
+            assert!((count - f64::from(draws) * share).abs() <= 6.0 * spread, "{word}: {count}");
         }
+        let sum: f64 = (0..6).map(|word| negatives.probability(word)).sum();
+        assert!((sum - 1.0).abs() < 1e-12);
     }
 
     #[test]
     fn what_is_no_distribution_is_refused() {
         assert_eq!(Negatives::uniform(0).unwrap_err(), NegativesError::Empty);
-        assert_eq!(Negatives::weighted(&[]).unwrap_err(), NegativesError::Weights);
-        assert_eq!(Negatives::weighted(&[1.0, f64::NAN]).unwrap_err(), NegativesError::Weights);
     }
 }

@@ -159,7 +159,8 @@ impl Units {
     }
 
     /// The number of sample `index` of a unit among all samples of the text.
-    pub fn sample_number(&self, samples: &Samples, unit: u64, index: u64) -> Option<u64> {
+    #[cfg(test)]
+    pub(crate) fn sample_number(&self, samples: &Samples, unit: u64, index: u64) -> Option<u64> {
         Some(match self.place(unit, index)? {
             SamplePlace::Sample(number) => number,
             SamplePlace::OfLine { line, offset } => samples.in_line(line).start + offset,

@@ -60,7 +60,7 @@ pub(crate) fn release(
         "{} private categories were released with noise and charged on the ledger: those with noisy counts \
          from {:.1} on, of each {}; all others share a feature",
         noisy.items().len(),
-        plan.threshold().unwrap_or(f64::NAN),
+        plan.threshold(),
         settings.method.unit(),
     );
     Ok(Released { columns, statement })

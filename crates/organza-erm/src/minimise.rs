@@ -245,13 +245,6 @@ impl Objective<'_> {
         }
         direction
     }
-
-    /// The norm of the gradient at a point.
-    pub fn gradient_norm(&self, at: &[f64]) -> f64 {
-        let mut place = Place::new(self.design);
-        self.evaluate(at, &mut place);
-        norm(&place.gradient)
-    }
 }
 
 fn dot(one: &[f64], other: &[f64]) -> f64 {

@@ -3,7 +3,7 @@
 use crate::design::factor;
 use crate::loss::Loss;
 use organza_data::sparse::Row;
-use organza_model::atomic::{Readers, write};
+use organza_ledger::atomic::{Readers, write};
 use safetensors::SafeTensors;
 use safetensors::tensor::Dtype;
 use serde_json::json;

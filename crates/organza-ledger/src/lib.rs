@@ -48,6 +48,7 @@
 #![forbid(unsafe_code)]
 
 mod account;
+pub mod atomic;
 mod budget;
 mod charge;
 mod checksum;

@@ -86,6 +86,7 @@ pub mod random;
 mod release;
 mod row_index;
 mod row_words;
+mod rows;
 mod runs;
 pub mod sample;
 mod scores;
@@ -112,6 +113,7 @@ pub use owed::{
 pub use plan::{NoiseSettings, NumericSparse, Plan, PlanError, PlanSettings, SelectionSettings};
 pub use random::{Purpose, RandomSource};
 pub use release::Release;
+pub use rows::{FlatRows, ReadRows, WriteRows};
 pub use scores::By;
 pub use select::Selection;
 pub use shape::{Shape, ShapeError};

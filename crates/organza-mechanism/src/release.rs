@@ -10,12 +10,11 @@ use organza_ledger::{Charge, Charged, Event, Neighbouring};
 /// The noise comes from the source *under the name of the purpose*, so releases of different purposes
 /// never share noise. The charge states the same purpose, the event of the plan that made the release,
 /// the relation and the key; nothing is released against a charge that differs in any of them, and a
-/// proof of a charge is used up by one release. Each number of a purpose is released once in the life of a
-/// source, whichever release asks for it.
+/// proof of a charge is used up by one release. Each purpose is released once in the life of a source,
+/// whichever release asks for it.
 #[derive(Clone, Debug)]
 pub struct Release {
     due: Due,
-    number: u64,
 }
 
 impl Release {
@@ -30,19 +29,12 @@ impl Release {
         neighbouring: Neighbouring,
         source: &RandomSource,
     ) -> Self {
-        Self { due: Due::new(purpose, event, neighbouring, source), number: 0 }
-    }
-
-    /// The release of this number, where one purpose has several (0 is the first, and they are made in ascending
-    /// order): each has noise of its own and is charged on its own.
-    pub fn numbered(mut self, number: u64) -> Self {
-        self.number = number;
-        self
+        Self { due: Due::new(purpose, event, neighbouring, source) }
     }
 
     /// What has to be charged before anything is released.
     pub fn charge(&self) -> Charge {
-        self.due.charge(self.number..self.number.saturating_add(1))
+        self.due.charge(0..1)
     }
 
     /// What it is for.
@@ -57,20 +49,19 @@ impl Release {
 
     /// Randomness for choices that are made unit by unit before the noise.
     pub(crate) fn choices(&self, unit: u64) -> PrivateRandom {
-        self.due.source.secret(Secret::Selection, self.number).shard(unit)
+        self.due.source.secret(Secret::Selection, 0).shard(unit)
     }
 
     /// The randomness of the noise, once, if `paid` pays for this release and `event` is what it is of.
     ///
     /// # Errors
-    /// If the charge is for something else, or this or a later number was released before.
+    /// If the charge is for something else, or this purpose was released before.
     pub fn random(&self, paid: Charged, event: &Event) -> Result<StepRandom, NotPaid> {
         if event != self.due.event() {
-            let (purpose, step) = (self.purpose().to_owned(), self.number);
-            return Err(NotPaid::NotCovered { purpose, step });
+            return Err(NotPaid::NotCovered { purpose: self.purpose().to_owned(), step: 0 });
         }
-        self.due.hand_out(self.number, &paid)?;
-        Ok(self.due.source.secret(Secret::Release, self.number))
+        self.due.hand_out(0, &paid)?;
+        Ok(self.due.source.secret(Secret::Release, 0))
     }
 }
 
@@ -79,17 +70,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn purposes_and_numbers_share_no_randomness() {
+    fn purposes_share_no_randomness() {
         let source = RandomSource::from_seed(3);
         let event = Event::Pure { epsilon: 1.0 };
         let release =
             |purpose: &str| Release::new(purpose, event.clone(), Neighbouring::AddRemove, &source);
-        let all = [release("one"), release("other"), release("one").numbered(7)];
+        let all = [release("one"), release("other")];
         let words = all.each_ref().map(|it| it.choices(0).word());
-        assert!(words[0] != words[1] && words[0] != words[2] && words[1] != words[2]);
+        assert_ne!(words[0], words[1]);
         assert_eq!(words[0], release("one").choices(0).word());
-        let charge = all[2].charge();
-        assert_eq!((charge.range(), charge.key), (7..8, Some(source.fingerprint())));
+        let charge = all[0].charge();
+        assert_eq!((charge.range(), charge.key), (0..1, Some(source.fingerprint())));
         assert_eq!((all[1].purpose(), all[1].is_private()), ("other", false));
     }
 }

@@ -1,5 +1,6 @@
 //! The shape of a model: tables of rows, one after another.
 
+use std::ops::Range;
 use thiserror::Error;
 
 /// The largest number of rows: row numbers and the number of rows take 32 bits.
@@ -95,11 +96,18 @@ impl Shape {
     }
 
     /// The first coordinate of a row, and how many it has; `None` beyond the last row.
+    #[inline]
     pub fn row(&self, row: u32) -> Option<(u64, usize)> {
         let row = u64::from(row);
         let table = self.tables.iter().find(|table| row < table.first_row + table.rows)?;
         let first = table.first_coordinate + (row - table.first_row) * table.dimensions;
         Some((first, table.dimensions as usize))
+    }
+
+    /// The coordinates of a row: none beyond the last.
+    #[inline]
+    pub fn range(&self, row: u32) -> Range<usize> {
+        self.row(row).map_or(0..0, |(first, length)| first as usize..first as usize + length)
     }
 
     /// The row of a coordinate, and its place in the row; `None` beyond the last coordinate.

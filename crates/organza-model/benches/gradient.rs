@@ -1,28 +1,23 @@
 //! What one sample costs: `cargo bench -p organza-model`.
 //!
-//! A table of 1,000 x 100, eight negatives; the sink is a dense gradient, so that the model alone is
+//! A table of 1,000 x 100, eight negatives; gradients go to a dense one, so that the model alone is
 //! measured and not the merging of rows.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use organza_model::{ExpectedLoss, Held, Layout, RowSink, Sample, Scratch, WordVectors, kernels};
+use organza_mechanism::{Shape, WriteRows};
+use organza_model::{ExpectedLoss, Held, Layout, Sample, Scratch, WordVectors, kernels};
 use std::hint::black_box;
 
 const WORDS: u64 = 1000;
 const DIMENSIONS: usize = 100;
 
-/// Rows of vectors, then biases.
-struct Dense(Vec<f32>, usize);
+/// A dense gradient of all tables.
+struct Dense(Shape, Vec<f32>);
 
-impl RowSink for Dense {
+impl WriteRows for Dense {
     fn row(&mut self, row: u32) -> &mut [f32] {
-        let (row, vectors) = (row as usize, self.1);
-        if row < vectors {
-            &mut self.0[row * DIMENSIONS..(row + 1) * DIMENSIONS]
-        } else {
-            let place = vectors * DIMENSIONS + row - vectors;
-            &mut self.0[place..place + 1]
-        }
+        &mut self.1[self.0.range(row)]
     }
 }
 
@@ -40,9 +35,9 @@ fn samples(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("sample");
     for (name, layout) in [("tied", Layout::Tied), ("two_tables", Layout::TwoTables)] {
         let model = WordVectors::new(layout, WORDS, DIMENSIONS).unwrap();
-        let parameters = start(&model);
-        let vectors = if layout == Layout::Tied { WORDS } else { 2 * WORDS };
-        let mut sink = Dense(vec![0.0; model.parameters()], vectors as usize);
+        let (shape, parameters) = (Shape::tables(&model.tables()).unwrap(), start(&model));
+        let rows = model.rows(&parameters).unwrap();
+        let mut dense = Dense(shape, vec![0.0; model.parameters()]);
         let mut scratch = Scratch::default();
         for (kind, inputs) in [("skip_gram", 1), ("cbow_8", 8)] {
             let words: Vec<u32> = (0..17 * 64).map(|place| place * 397 % WORDS as u32).collect();
@@ -56,13 +51,13 @@ fn samples(criterion: &mut Criterion) {
                         positive: words[0],
                         negatives: &words[1..9],
                     };
-                    model.gradient(&parameters, sample, 1e-3, &mut scratch, &mut sink).unwrap()
+                    model.gradient(&rows, sample, 1e-3, &mut scratch, &mut dense).unwrap()
                 });
             });
         }
         let sample = Sample { inputs: &[1], positive: 2, negatives: &[3, 4, 5, 6, 7, 8, 9, 10] };
         group.bench_function(format!("loss/{name}/skip_gram"), |bencher| {
-            bencher.iter(|| model.loss(&parameters, black_box(sample), &mut scratch).unwrap());
+            bencher.iter(|| model.loss(&rows, black_box(sample), &mut scratch).unwrap());
         });
     }
 }
@@ -70,6 +65,7 @@ fn samples(criterion: &mut Criterion) {
 fn expected(criterion: &mut Criterion) {
     let model = WordVectors::new(Layout::TwoTables, WORDS, DIMENSIONS).unwrap();
     let parameters = start(&model);
+    let rows = model.rows(&parameters).unwrap();
     let words: Vec<[u32; 1]> = (0..WORDS as u32).map(|word| [word]).collect();
     let held: Vec<Held<'_>> = (0..200_000_u32)
         .map(|place| Held {
@@ -82,7 +78,7 @@ fn expected(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("expected_loss");
     group.sample_size(10);
     group.bench_function("200000_pairs_1000_words", |bencher| {
-        bencher.iter(|| expected.mean(&parameters, &held).unwrap());
+        bencher.iter(|| expected.mean(&rows, &held).unwrap());
     });
 }
 

@@ -1,17 +1,17 @@
 //! Models made of embedding tables, and what is done with them afterwards.
 //!
 //! A model says which tables it has, what the loss of one sample is and how the gradient of that
-//! loss looks, as a few rows. It knows nothing of privacy: gradients go to a [`RowSink`], and whoever
-//! gives the sink clips them, adds noise and moves the parameters.
+//! loss looks, as a few rows. It knows nothing of privacy: weights are read and gradients written row by row
+//! ([`ReadRows`](organza_mechanism::ReadRows), [`WriteRows`](organza_mechanism::WriteRows)), and whoever gives those
+//! clips gradients, adds noise and moves the weights.
 //!
 //! ```text
-//! parameters, Sample ─▶ WordVectors::gradient ─▶ RowSink          (training)
+//! rows, Sample ─▶ WordVectors::gradient ─▶ rows                 (training)
 //! released counts ─▶ counts::learn_counts ─▶ parameters         (training on counts)
 //! parameters ─▶ SavedModel, Vectors ─▶ files ─▶ nearest, analogy, similarity   (use)
 //! ```
 #![forbid(unsafe_code)]
 
-pub mod atomic;
 pub mod counts;
 pub mod kernels;
 pub mod vectors;
@@ -19,5 +19,5 @@ pub mod vectors;
 mod word_vectors;
 
 pub use word_vectors::{
-    ExpectedLoss, Held, Layout, ModelError, RowSink, Sample, Scratch, WordVectors, frequency_bias,
+    ExpectedLoss, Held, Layout, ModelError, Sample, Scratch, WordVectors, frequency_bias,
 };

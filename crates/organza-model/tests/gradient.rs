@@ -2,39 +2,33 @@
 //! the expected loss against the mean over all negatives.
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use organza_model::{
-    ExpectedLoss, Held, Layout, ModelError, RowSink, Sample, Scratch, WordVectors,
-};
+use organza_mechanism::{FlatRows, Shape, WriteRows};
+use organza_model::{ExpectedLoss, Held, Layout, ModelError, Sample, Scratch, WordVectors};
 use proptest::prelude::*;
 
 const LAYOUTS: [Layout; 2] = [Layout::Tied, Layout::TwoTables];
 
 /// A dense gradient of all tables.
 struct Dense {
-    tables: Vec<(u64, u64)>,
+    shape: Shape,
     values: Vec<f32>,
     touched: Vec<u32>,
 }
 
 impl Dense {
     fn new(model: &WordVectors) -> Self {
-        Self { tables: model.tables(), values: vec![0.0; model.parameters()], touched: Vec::new() }
+        Self { shape: shape(model), values: vec![0.0; model.parameters()], touched: Vec::new() }
     }
 }
 
-impl RowSink for Dense {
+fn shape(model: &WordVectors) -> Shape {
+    Shape::tables(&model.tables()).unwrap()
+}
+
+impl WriteRows for Dense {
     fn row(&mut self, row: u32) -> &mut [f32] {
         self.touched.push(row);
-        let (mut row, mut start) = (u64::from(row), 0);
-        for (rows, dimensions) in &self.tables {
-            if row < *rows {
-                let first = (start + row * dimensions) as usize;
-                return &mut self.values[first..first + *dimensions as usize];
-            }
-            row -= rows;
-            start += rows * dimensions;
-        }
-        panic!("a row beyond the last table");
+        &mut self.values[self.shape.range(row)]
     }
 }
 
@@ -70,8 +64,9 @@ fn plain_loss(model: &WordVectors, parameters: &[f64], sample: Sample<'_>) -> f6
 fn check(model: &WordVectors, parameters: &[f32], sample: Sample<'_>, weight: f32) -> Vec<u32> {
     let mut dense = Dense::new(model);
     let mut scratch = Scratch::default();
-    let loss = model.gradient(parameters, sample, weight, &mut scratch, &mut dense).unwrap();
-    assert_eq!(loss, model.loss(parameters, sample, &mut scratch).unwrap());
+    let rows = model.rows(parameters).unwrap();
+    let loss = model.gradient(&rows, sample, weight, &mut scratch, &mut dense).unwrap();
+    assert_eq!(loss, model.loss(&rows, sample, &mut scratch).unwrap());
     let mut exact: Vec<f64> = parameters.iter().map(|value| f64::from(*value)).collect();
     let plain = plain_loss(model, &exact, sample);
     assert!((loss - plain).abs() < 1e-5 * plain.max(1.0), "{loss} {plain}");
@@ -169,7 +164,7 @@ proptest! {
             .map(|(inputs, positive, weight)| Held { inputs, positive: *positive, weight: weight + 0.1 })
             .collect();
         let expected = ExpectedLoss::new(&model, &weights, negatives).unwrap();
-        let found = expected.mean(values, &held).unwrap();
+        let found = expected.mean(&model.rows(values).unwrap(), &held).unwrap();
 
         let exact: Vec<f64> = values.iter().map(|value| f64::from(*value)).collect();
         let total: f64 = weights.iter().sum();
@@ -195,6 +190,7 @@ proptest! {
 fn the_expected_loss_has_the_same_bits_on_any_number_of_threads() {
     let model = WordVectors::new(Layout::TwoTables, 300, 20).unwrap();
     let parameters = parameters(&model);
+    let rows = model.rows(&parameters).unwrap();
     let words: Vec<[u32; 1]> = (0..300).map(|word| [word]).collect();
     let held: Vec<Held<'_>> = (0..5000)
         .map(|place| Held {
@@ -206,7 +202,7 @@ fn the_expected_loss_has_the_same_bits_on_any_number_of_threads() {
     let expected = ExpectedLoss::new(&model, &[1.0; 300], 8).unwrap();
     let with_threads = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| expected.mean(&parameters, &held).unwrap())
+        pool.install(|| expected.mean(&rows, &held).unwrap())
     };
     let one = with_threads(1);
     assert_eq!(one.to_bits(), with_threads(2).to_bits());
@@ -220,7 +216,7 @@ fn the_zero_model_loses_a_bit_a_term() {
     let expected = ExpectedLoss::new(&model, &[1.0; 1000], 8).unwrap();
     let held = [Held { inputs: &[5], positive: 6, weight: 2.0 }];
     let nine_bits = 9.0 * std::f64::consts::LN_2;
-    assert!((expected.mean(&zero, &held).unwrap() - nine_bits).abs() < 1e-6);
+    assert!((expected.mean(&model.rows(&zero).unwrap(), &held).unwrap() - nine_bits).abs() < 1e-6);
 }
 
 #[test]
@@ -231,25 +227,31 @@ fn what_does_not_fit_the_model_is_refused() {
     assert!(WordVectors::new(Layout::TwoTables, 1 << 30, usize::MAX / 4).is_err());
     let model = WordVectors::new(Layout::TwoTables, 5, 2).unwrap();
     let values = vec![0.0; model.parameters()];
+    let rows = model.rows(&values).unwrap();
     let mut scratch = Scratch::default();
     let good = Sample { inputs: &[1], positive: 2, negatives: &[3] };
-    let mut error = |parameters: &[f32], sample| {
-        let mut sink = Dense::new(&model);
-        let error = model.gradient(parameters, sample, 1.0, &mut scratch, &mut sink).unwrap_err();
-        assert!(sink.touched.is_empty());
+    let mut error = |sample| {
+        let mut dense = Dense::new(&model);
+        let error = model.gradient(&rows, sample, 1.0, &mut scratch, &mut dense).unwrap_err();
+        assert!(dense.touched.is_empty());
         error
     };
     let word = ModelError::Word { word: 5, words: 5 };
-    assert_eq!(error(&values, Sample { inputs: &[1, 5], ..good }), word);
-    assert_eq!(error(&values, Sample { positive: 5, ..good }), word);
-    assert_eq!(error(&values, Sample { negatives: &[5], ..good }), word);
-    assert_eq!(error(&values, Sample { inputs: &[], ..good }), ModelError::NoInput);
-    assert_eq!(error(&values[1..], good), ModelError::Parameters { expected: 25, found: 24 });
+    assert_eq!(error(Sample { inputs: &[1, 5], ..good }), word);
+    assert_eq!(error(Sample { positive: 5, ..good }), word);
+    assert_eq!(error(Sample { negatives: &[5], ..good }), word);
+    assert_eq!(error(Sample { inputs: &[], ..good }), ModelError::NoInput);
+    let short = model.rows(&values[1..]).unwrap_err();
+    assert_eq!(short, ModelError::Parameters { expected: 25, found: 24 });
+    // Rows that are missing are empty, and nothing panics.
+    let missing = FlatRows::new(shape(&model), &values[..3]);
+    let mut dense = Dense::new(&model);
+    assert!(model.gradient(&missing, good, 1.0, &mut Scratch::default(), &mut dense).is_ok());
 
     assert!(ExpectedLoss::new(&model, &[1.0; 4], 8).is_err());
     assert!(ExpectedLoss::new(&model, &[-1.0, 2.0, 2.0, 2.0, 2.0], 8).is_err());
     let expected = ExpectedLoss::new(&model, &[1.0; 5], 8).unwrap();
-    assert!(expected.mean(&values, &[]).is_err());
+    assert!(expected.mean(&rows, &[]).is_err());
     let beyond = [Held { inputs: &[5], positive: 0, weight: 1.0 }];
-    assert_eq!(expected.mean(&values, &beyond), Err(word));
+    assert_eq!(expected.mean(&rows, &beyond), Err(word));
 }

@@ -9,11 +9,11 @@ use organza_ledger::{
 };
 use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::sample::{fill_normal_f32, unit};
-use organza_mechanism::{Purpose, RandomSource};
-use organza_model::{Layout, ModelError, RowSink, Sample, Scratch, WordVectors};
-use organza_train::settings::{Method, SelectionRule, Settings};
+use organza_mechanism::{Purpose, RandomSource, ReadRows, WriteRows};
+use organza_model::{Layout, ModelError, Sample, Scratch, WordVectors};
+use organza_train::settings::{EngineSettings, SelectionRule, Steps as Place};
 use organza_train::{
-    CalibrationError, Losses, OptimizerSettings, Purse, Rows, RunError, RunPlan, Steps, Task,
+    CalibrationError, Losses, OptimizerSettings, Purse, RunError, RunPlan, Steps, Task,
 };
 use std::cell::RefCell;
 use std::time::Instant;
@@ -27,7 +27,7 @@ const WORDS: usize = 10;
 const MOST_KEPT: usize = 1 << 16;
 /// A median needs so many steps.
 const LEAST_STEPS: usize = 3;
-/// What a run would claim.
+/// How fine a grid is on which noise waits; the noise itself is the paper's.
 const EPSILON: f64 = 1.0;
 /// The deviation of the first vectors.
 const DEVIATION: f32 = 0.1;
@@ -35,8 +35,8 @@ const DEVIATION: f32 = 0.1;
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BenchSettings {
-    /// How steps are made.
-    pub method: Method,
+    /// Where steps put their noise; nowhere without privacy.
+    pub noise: Option<Place>,
     /// How coordinates are selected (method `sparse`).
     pub select: SelectionRule,
     /// How many coordinates (rows, for limited-domain selection) are selected.
@@ -68,7 +68,7 @@ impl Default for BenchSettings {
     /// The paper's table, batch and selection.
     fn default() -> Self {
         Self {
-            method: Method::Sparse,
+            noise: Some(Place::Selected),
             select: SelectionRule::Exponential,
             draws: 100,
             optimizer: OptimizerSettings::adam(0.001),
@@ -172,15 +172,18 @@ fn steps(bench: &BenchSettings) -> Result<Steps<BenchTask>, BenchError> {
     if !(bench.batch > 0.0 && bench.batch <= SAMPLES as f64) {
         return Err(BenchError::Batch(bench.batch));
     }
-    let mut settings = Settings::paper();
-    settings.method = bench.method;
+    let mut settings = EngineSettings::new("bench", Unit::Pair, EPSILON, 1e-5);
+    settings.private = bench.noise.is_some();
+    settings.steps = bench.noise.or(Some(Place::Everywhere));
+    settings.selection.epsilon = Some(0.283_79);
+    settings.privacy.noise_multiplier = Some(0.5);
+    (settings.training.clip, settings.training.second_clip) = (15.0, Some(1.0));
     settings.selection.rule = bench.select;
     settings.selection.draws = Some(bench.draws);
     settings.training.batch = bench.batch;
     settings.training.optimizer = bench.optimizer;
     settings.training.steps = Some(bench.warmup.saturating_add(bench.steps));
-    // How fine a grid is on which noise waits; the noise itself is the paper's.
-    settings.privacy.epsilon = Some(EPSILON);
+    settings.training.average = false;
     let source = RandomSource::from_seed(bench.seed);
     let words = bench.words.unwrap_or(bench.vocabulary);
     if words == 0 || words > bench.vocabulary {
@@ -256,15 +259,6 @@ fn zipf(words: u32, random: &mut PrivateRandom) -> u32 {
     }
 }
 
-/// Hands the rows of the model to whoever collects them.
-struct Sink<'a>(&'a mut dyn Rows);
-
-impl RowSink for Sink<'_> {
-    fn row(&mut self, row: u32) -> &mut [f32] {
-        self.0.row(row)
-    }
-}
-
 impl Task for BenchTask {
     fn tables(&self) -> Vec<(u64, u64)> {
         self.model.tables()
@@ -274,21 +268,20 @@ impl Task for BenchTask {
         self.samples.len() as u64
     }
 
-    fn gradient(&self, parameters: &[f32], unit: u64, _: &mut PrivateRandom, rows: &mut dyn Rows) {
+    fn reads(&self, unit: u64, _: &[u32], visit: &mut dyn FnMut(u32)) {
+        self.samples[unit as usize].iter().for_each(|row| visit(*row));
+    }
+
+    fn gradient(&self, unit: u64, _: &[u32], weights: &dyn ReadRows, gradient: &mut dyn WriteRows) {
         let [target, context, negatives @ ..] = &self.samples[unit as usize];
         let sample = Sample { inputs: &[*target], positive: *context, negatives };
         let result = SCRATCH.with_borrow_mut(|scratch| {
-            self.model.gradient(parameters, sample, 1.0, scratch, &mut Sink(rows))
+            self.model.gradient(weights, sample, 1.0, scratch, gradient)
         });
         debug_assert!(result.is_ok(), "the samples are of the model's vocabulary");
     }
 
-    fn reads(&self, unit: u64, _: &mut PrivateRandom, visit: &mut dyn FnMut(u32)) -> bool {
-        self.samples[unit as usize].iter().for_each(|row| visit(*row));
-        true
-    }
-
-    fn evaluate(&self, _: &[f32]) -> Losses {
+    fn evaluate(&self, _: &dyn ReadRows) -> Losses {
         Losses { train: f64::NAN, validation: f64::NAN, test: f64::NAN }
     }
 }
@@ -300,13 +293,13 @@ mod tests {
 
     #[test]
     fn every_method_is_measured() {
-        for method in [Method::None, Method::Dpsgd, Method::Sparse] {
+        for noise in [None, Some(Place::Everywhere), Some(Place::Selected)] {
             for optimizer in
                 [OptimizerSettings::adam(0.001), OptimizerSettings::Sgd { learning_rate: 0.1 }]
             {
                 let (steps, warmup) = (5, 2);
                 let settings =
-                    BenchSettings { method, optimizer, steps, warmup, ..BenchSettings::default() };
+                    BenchSettings { noise, optimizer, steps, warmup, ..BenchSettings::default() };
                 let result = bench(&settings).unwrap();
                 assert_eq!(result.milliseconds.len(), 5);
                 assert!(result.median() > 0.0);
@@ -324,11 +317,11 @@ mod tests {
     fn threads_do_not_show_in_large_batches() {
         let sgd = OptimizerSettings::Sgd { learning_rate: 0.1 };
         let adam = OptimizerSettings::adam(0.001);
-        for (method, optimizer) in
-            [(Method::Dpsgd, sgd), (Method::Sparse, adam), (Method::None, adam)]
+        for (noise, optimizer) in
+            [(Some(Place::Everywhere), sgd), (Some(Place::Selected), adam), (None, adam)]
         {
             let settings = BenchSettings {
-                method,
+                noise,
                 optimizer,
                 vocabulary: 30_000,
                 dimensions: 8,
@@ -342,39 +335,20 @@ mod tests {
                     let mut steps = steps(&settings).unwrap();
                     assert!(
                         steps.tables().read().asks(),
-                        "{method:?}: rows wait until they are read"
+                        "{noise:?}: rows wait until they are read"
                     );
                     (0..40).for_each(|_| steps.make().unwrap());
                     steps.into_parameters()
                 })
             });
-            assert!(one == three, "{method:?}");
+            assert!(one == three, "{noise:?}");
         }
     }
 
-    struct Gradient(Vec<f32>);
-
-    impl Rows for Gradient {
-        fn row(&mut self, row: u32) -> &mut [f32] {
-            &mut self.0[3 * row as usize..][..3]
-        }
-    }
-
-    /// Every row that a sample does not tell of is poisoned.
     #[test]
     fn samples_read_what_they_tell() {
         let task = BenchTask::new(1_000, 1_000, 3, &RandomSource::from_seed(1)).unwrap();
-        for unit in 0..50 {
-            let mut random = RandomSource::from_seed(3).substream(Purpose::Negatives, 7, unit);
-            let mut parameters = vec![f32::NAN; 3_000];
-            assert!(task.reads(unit, &mut random, &mut |row| {
-                parameters[3 * row as usize..][..3].fill(0.1);
-            }));
-            let mut gradient = Gradient(vec![0.0; 3_000]);
-            task.gradient(&parameters, unit, &mut random, &mut gradient);
-            assert!(gradient.0.iter().all(|value| value.is_finite()), "{unit}");
-            assert!(gradient.0.iter().any(|value| *value != 0.0), "{unit}");
-        }
+        organza_train::testing::Poisoned::new(&task).check(0..50);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use organza_paper::bench::{BenchSettings, bench};
 use organza_train::OptimizerSettings;
-use organza_train::settings::Method;
+use organza_train::settings::Steps;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -44,19 +44,19 @@ fn a_warm_step_allocates_nothing() {
     allocations(BenchSettings::default(), 1);
     let sgd = OptimizerSettings::Sgd { learning_rate: 0.1 };
     let adam = OptimizerSettings::adam(0.001);
-    for (method, optimizer, vocabulary) in [
-        (Method::Sparse, adam, 500),
-        (Method::Sparse, adam, 20_000),
-        (Method::Sparse, sgd, 500),
-        (Method::Dpsgd, sgd, 20_000),
-        (Method::Dpsgd, adam, 100),
-        (Method::Dpsgd, sgd, 100),
-        (Method::None, adam, 500),
-        (Method::None, adam, 20_000),
-        (Method::None, sgd, 500),
+    for (noise, optimizer, vocabulary) in [
+        (Some(Steps::Selected), adam, 500),
+        (Some(Steps::Selected), adam, 20_000),
+        (Some(Steps::Selected), sgd, 500),
+        (Some(Steps::Everywhere), sgd, 20_000),
+        (Some(Steps::Everywhere), adam, 100),
+        (Some(Steps::Everywhere), sgd, 100),
+        (None, adam, 500),
+        (None, adam, 20_000),
+        (None, sgd, 500),
     ] {
         let settings = BenchSettings {
-            method,
+            noise,
             optimizer,
             vocabulary,
             dimensions: 16,
@@ -67,6 +67,6 @@ fn a_warm_step_allocates_nothing() {
             let settings = BenchSettings { seed, ..settings };
             allocations(settings, 10) == allocations(settings, 200)
         };
-        assert!((1..=6).any(allocates_nothing), "{method:?} {optimizer:?} {vocabulary}");
+        assert!((1..=6).any(allocates_nothing), "{noise:?} {optimizer:?} {vocabulary}");
     }
 }

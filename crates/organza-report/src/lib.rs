@@ -11,4 +11,3 @@ pub mod digits;
 mod escape;
 pub mod page;
 pub mod run;
-pub mod total;

@@ -1,7 +1,7 @@
 //! From settings to a plan: how much noise a budget asks for.
 
 use crate::phases::noise;
-use crate::settings::{Method, SelectionRule, Settings};
+use crate::settings::{EngineSettings, SelectionRule, Steps};
 use crate::tables::defers;
 use organza_accountant::Accountant;
 use organza_accountant::calibrate::CalibrateError;
@@ -36,7 +36,7 @@ pub enum CalibrationError {
 
 /// What is known before a plan is made.
 pub(crate) struct Known<'a> {
-    pub(crate) settings: &'a Settings,
+    pub(crate) settings: &'a EngineSettings,
     pub(crate) tables: Vec<(u64, u64)>,
     /// The public or released number of units.
     pub(crate) units: u64,
@@ -45,6 +45,10 @@ pub(crate) struct Known<'a> {
 }
 
 impl Known<'_> {
+    fn selects(&self) -> bool {
+        self.settings.steps == Some(Steps::Selected)
+    }
+
     /// The probability with which a unit joins a batch.
     pub(crate) fn rate(&self) -> f64 {
         (self.settings.training.batch / self.units as f64).min(1.0)
@@ -74,9 +78,9 @@ impl Known<'_> {
         self.first_look()?;
         let mut before = self.before.clone();
         before.extend(self.deferred()?.map(|grid| grid.event()));
-        let together = noise(self.settings, &before, 1.0, |together| {
+        let together = noise(&self.settings.privacy, &before, 1.0, |together| {
             let plan = self.at_scale(together).ok()?;
-            Some(plan.step_event().clone().repeat(self.steps()))
+            Some(vec![plan.step_event().clone().repeat(self.steps())])
         })?;
         self.at_scale(together)
     }
@@ -86,10 +90,11 @@ impl Known<'_> {
     /// It is as fine as that asks for at the epsilon of the budget, or, where noise was given and no budget, at what
     /// everything else costs.
     pub(crate) fn deferred(&self) -> Result<Option<DeferredGrid>, CalibrationError> {
-        let Settings { privacy, training, .. } = self.settings;
+        let EngineSettings { privacy, training, .. } = self.settings;
         let (shape, steps) = (Shape::tables(&self.tables)?, self.steps());
-        let on_everything = matches!(self.settings.method, Method::Dpsgd | Method::Counts);
-        if !on_everything
+        let EngineSettings { private, steps: place, .. } = self.settings;
+        if !private
+            || *place != Some(Steps::Everywhere)
             || !defers(&shape, training.batch, training.optimizer, training.average, steps)
         {
             return Ok(None);
@@ -116,9 +121,8 @@ impl Known<'_> {
     /// bounded range e counts e^2 / 4, one of pure differential privacy e^2.
     fn at_scale(&self, together: f64) -> Result<Plan, CalibrationError> {
         let choice = &self.settings.selection;
-        let selects = self.settings.method == Method::Sparse
-            && choice.rule != SelectionRule::Uniform
-            && choice.epsilon.is_none();
+        let selects =
+            self.selects() && choice.rule != SelectionRule::Uniform && choice.epsilon.is_none();
         if !selects {
             return self.with_noise(together, choice.epsilon);
         }
@@ -131,13 +135,13 @@ impl Known<'_> {
     }
 
     fn with_noise(&self, multiplier: f64, draw: Option<f64>) -> Result<Plan, CalibrationError> {
-        let Settings { privacy, training, .. } = self.settings;
-        let selection = match self.settings.method {
-            Method::None | Method::Counts | Method::Dpsgd => SelectionSettings::Everything,
-            Method::Sparse => self.selection(draw.unwrap_or(0.1))?,
+        let EngineSettings { privacy, training, .. } = self.settings;
+        let selection = match self.selects() {
+            false => SelectionSettings::Everything,
+            true => self.selection(draw.unwrap_or(0.1))?,
         };
         // Without selection there is nothing to clip again, as in the paper's DP-SGD.
-        let second_clip = training.second_clip.filter(|_| self.settings.method == Method::Sparse);
+        let second_clip = training.second_clip.filter(|_| self.selects());
         Ok(Plan::new(PlanSettings {
             shape: Shape::tables(&self.tables)?,
             neighbouring: privacy.neighbouring,
@@ -199,8 +203,9 @@ impl Known<'_> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use organza_ledger::Unit;
 
-    fn plan(settings: &Settings) -> Plan {
+    fn plan(settings: &EngineSettings) -> Plan {
         let known =
             Known { settings, tables: vec![(1_000, 100)], units: 200_000, before: Vec::new() };
         assert_eq!((known.rate(), known.steps()), (1e-4, 200_000));
@@ -210,11 +215,13 @@ mod tests {
     /// Table 1 of the paper: the second clip is not for DP-SGD, and 100 of 100,000 are selected.
     #[test]
     fn the_second_clip_is_for_what_was_selected() {
-        let mut settings = Settings::paper();
+        let mut settings = EngineSettings::new("train", Unit::Pair, 10.0, 1e-5);
+        settings.privacy.noise_multiplier = Some(0.5);
+        settings.selection.epsilon = Some(0.283_79);
+        (settings.training.batch, settings.training.second_clip) = (20.0, Some(1.0));
         let noise = |second_clip| NoiseSettings::Gaussian { multiplier: 0.5, second_clip };
-        settings.method = Method::Dpsgd;
         assert_eq!(plan(&settings).settings().noise, noise(None));
-        settings.method = Method::Sparse;
+        settings.steps = Some(Steps::Selected);
         let sparse = plan(&settings);
         assert_eq!(sparse.settings().noise, noise(Some(1.0)));
         let by = By::Coordinate;

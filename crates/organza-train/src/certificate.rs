@@ -1,7 +1,7 @@
 //! The certificate: what is promised, for whom, and what it was spent on.
 
-use crate::phases::Releases;
-use crate::settings::{Method, Settings};
+use crate::phases::Calibrated;
+use crate::settings::{EngineSettings, Steps};
 use organza_ledger::{Event, Ledger, Neighbouring, PublicFact, SELECTED_FORM, SharedTotal, Unit};
 use organza_mechanism::DEFERRED_NOISE;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
@@ -20,8 +20,8 @@ pub struct Certificate {
     /// The version of the format.
     #[serde(deserialize_with = "known_version")]
     pub version: u64,
-    /// The method.
-    pub method: Method,
+    /// The method, as the application names it.
+    pub method: Cow<'static, str>,
     /// Whether there is a guarantee at all.
     pub private: bool,
     /// The bound on the privacy loss; none without privacy. The price of the events, or, where one of them decided
@@ -66,23 +66,21 @@ fn known_version<'de, D: Deserializer<'de>>(input: D) -> Result<u64, D::Error> {
 
 impl Certificate {
     pub(crate) fn new(
-        settings: &Settings,
-        ledger: Option<&Ledger>,
-        spent: Option<f64>,
+        settings: &EngineSettings,
+        phases: &[Calibrated],
+        spent: Option<(&Ledger, f64)>,
         steps: u64,
     ) -> Self {
+        let (ledger, spent) = spent.unzip();
         let events = ledger.map(Ledger::events).unwrap_or_default();
         let decided = events.iter().any(Event::decides);
         // Without a budget there is then nothing that could be claimed.
         let epsilon = if decided { spent.and(settings.privacy.epsilon) } else { spent };
         let private = epsilon.is_some() && settings.seed.is_none();
-        let mut conditions = Vec::new();
-        match settings.method {
-            Method::None => {
-                conditions.push("no privacy was asked for: there is no guarantee".into())
-            }
-            _ => conditions.extend(noises(settings)),
-        }
+        let mut conditions = match settings.private {
+            true => noises(settings, phases),
+            false => vec!["no privacy was asked for: there is no guarantee".to_owned()],
+        };
         let charges = ledger.map(Ledger::charges).unwrap_or_default();
         if charges.iter().any(|charge| charge.purpose.starts_with(DEFERRED_NOISE)) {
             conditions.push(
@@ -99,7 +97,7 @@ impl Certificate {
                 "not private: the randomness came from seed {seed}, which whoever knows it can repeat"
             ));
         }
-        if settings.method != Method::None {
+        if settings.private {
             conditions.push("nobody but the owner sees the private part of the run folder".into());
         }
         let not_private = [
@@ -109,9 +107,10 @@ impl Certificate {
             "report.html, figures, tables: what is marked there",
             "timings",
         ];
+        let [_, method] = settings.name.clone();
         Self {
             version: VERSION,
-            method: settings.method,
+            method,
             private,
             epsilon,
             delta: epsilon.map(|_| settings.privacy.delta),
@@ -143,25 +142,18 @@ impl Certificate {
 
 /// How the noise of each phase is drawn: in exactly the law that is charged, but for selection, which double
 /// precision computes.
-fn noises(settings: &Settings) -> Vec<String> {
-    let releases = Releases::of(settings);
-    let counted = [
-        (releases.vocabulary, "vocabulary"),
-        (releases.sizes, "unit sizes"),
-        (releases.words, "word counts"),
-        (releases.pairs, "pair counts"),
-        (releases.units, "the number of units"),
-    ];
-    let counted: Vec<&str> =
-        counted.into_iter().filter(|(released, _)| *released).map(|(_, name)| name).collect();
+fn noises(settings: &EngineSettings, phases: &[Calibrated]) -> Vec<String> {
+    let released = phases.iter().flat_map(|phase| phase.releases.iter().copied());
+    let units = settings.releases_units().then_some("the number of units");
+    let counted: Vec<&str> = released.chain(units).collect();
     let mut noises = Vec::new();
     if !counted.is_empty() {
         noises.push(format!("noise of {} exact: the law that is charged", counted.join(", ")));
     }
-    if releases.steps {
+    if settings.steps.is_some() {
         noises.push("noise of steps exact: real Gaussian, rounded to a grid".to_owned());
     }
-    if releases.steps && settings.method == Method::Sparse {
+    if settings.steps == Some(Steps::Selected) {
         noises.push("selection idealised: drawn in double precision".to_owned());
     }
     noises
@@ -170,50 +162,6 @@ fn noises(settings: &Settings) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::VocabularyOrigin;
-
-    fn noises_of(method: Method, change: fn(&mut Settings)) -> Vec<String> {
-        let mut settings = Settings::standard().suited_to(method);
-        settings.data.path = Some("text.txt".into());
-        change(&mut settings);
-        noises(&settings)
-    }
-
-    #[test]
-    fn each_phase_says_how_its_noise_is_drawn() {
-        let steps = "noise of steps exact: real Gaussian, rounded to a grid";
-        let exact = |what: &str| format!("noise of {what} exact: the law that is charged");
-        assert_eq!(
-            noises_of(Method::Counts, |_| {}),
-            [exact("vocabulary, unit sizes, word counts, pair counts")]
-        );
-        let public = |it: &mut Settings| it.data.vocabulary = VocabularyOrigin::DeclaredPublic;
-        assert_eq!(
-            noises_of(Method::Counts, public),
-            [exact("unit sizes, word counts, pair counts")]
-        );
-        let tuned = |it: &mut Settings| it.counts.fine_tuning_share = 0.2;
-        assert_eq!(
-            noises_of(Method::Counts, tuned),
-            [
-                exact("vocabulary, unit sizes, word counts, pair counts, the number of units"),
-                steps.to_owned()
-            ]
-        );
-        let plain = |it: &mut Settings| {
-            it.data.vocabulary = VocabularyOrigin::DeclaredPublic;
-            it.counts.word_share = 0.0;
-        };
-        let units = "the number of units";
-        assert_eq!(noises_of(Method::Dpsgd, plain), [exact(units), steps.to_owned()]);
-        let declared = |it: &mut Settings| it.privacy.units = Some(1_000);
-        assert_eq!(noises_of(Method::Dpsgd, declared), [exact("vocabulary"), steps.to_owned()]);
-        let selection = "selection idealised: drawn in double precision";
-        assert_eq!(
-            noises_of(Method::Sparse, declared),
-            [exact("vocabulary"), steps.to_owned(), selection.to_owned()]
-        );
-    }
 
     #[test]
     fn a_certificate_of_another_version_is_refused() {

@@ -254,7 +254,7 @@ mod tests {
         tables.step(|visit| visit(0, &[1.0, 2.0, -3.0]));
         tables.step(|visit| visit(1, &[f32::MIN_POSITIVE]));
         let mut average = Average::new(3);
-        average.add(&tables.read());
+        average.add(tables.read().all());
         let best = Some(Best { loss: 1.5, parameters: vec![0.25, 0.5, -0.0] });
         Checkpoint { tables, average, best }
     }

@@ -1,7 +1,6 @@
 //! The folder of a run: what is public in it, what is private, and how files are written.
 
-use crate::canaries::Canaries;
-use organza_model::atomic::{Readers, write};
+use organza_ledger::atomic::{Readers, write};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -9,7 +8,7 @@ use thiserror::Error;
 
 /// The canaries of a run: the one private file that outlives it, because an audit comes later. They are
 /// nobody's data, and say nothing about the key.
-pub(crate) const CANARIES: &str = "canaries.json";
+pub const CANARIES: &str = "canaries.json";
 
 /// The folder of a run.
 #[derive(Clone, Debug)]
@@ -41,10 +40,8 @@ pub enum FolderError {
 }
 
 impl FolderError {
-    pub(crate) fn file<'a>(
-        action: &'static str,
-        path: &'a Path,
-    ) -> impl FnOnce(io::Error) -> Self + 'a {
+    /// What the file system refused to do with a file.
+    pub fn file<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Self + 'a {
         move |source| Self::File { action, path: path.display().to_string(), source }
     }
 }
@@ -235,17 +232,6 @@ impl RunFolder {
         }
         fs::remove_dir(&private).map_err(FolderError::file("delete", &private))
     }
-
-    /// What was put into the training data of this run, to be audited for; `None` if nothing was.
-    ///
-    /// # Errors
-    /// If the file is there and cannot be read.
-    pub fn canaries(&self) -> Result<Option<Canaries>, FolderError> {
-        let path = self.private(CANARIES);
-        let Some(bytes) = self.read(&path)? else { return Ok(None) };
-        let canaries = serde_json::from_slice(&bytes).map_err(io::Error::from);
-        canaries.map(Some).map_err(FolderError::file("read", &path))
-    }
 }
 
 /// Lets nobody but the owner in, where the system knows owners.
@@ -309,7 +295,6 @@ mod tests {
     fn canaries_outlive_the_run_and_nothing_else_does() {
         let place = tempfile::tempdir().unwrap();
         let folder = RunFolder::create(&place.path().join("run")).unwrap();
-        assert!(folder.canaries().unwrap().is_none());
         for name in ["state.json", "checkpoint.safetensors", CANARIES] {
             folder.write(&folder.private(name), b"{}").unwrap();
         }
@@ -317,8 +302,7 @@ mod tests {
         folder.forget_private().unwrap();
         let left: Vec<_> = fs::read_dir(folder.private("")).unwrap().collect();
         assert_eq!(left.len(), 1);
-        let error = folder.canaries().unwrap_err().to_string();
-        assert!(error.contains(CANARIES), "{error}");
+        assert!(folder.private(CANARIES).exists());
         let folder = RunFolder::create(folder.path()).unwrap();
         assert!(!folder.private(CANARIES).exists(), "a new run keeps nothing of an old one");
     }

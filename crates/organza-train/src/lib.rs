@@ -1,48 +1,46 @@
-//! Private training: joins data, model, mechanisms and account.
+//! The engine of private training, which knows no words: budget to plan, phases that are released before the first
+//! step, steps, checkpoints, ledger, certificate.
 //!
-//! [`Session`] is a run from its first file to its last; `step.rs` shows one private step, from the
-//! batch to the parameters, as the paper's Algorithm 3 has it.
+//! An [`Application`] says what is trained; [`Session`] is a run of it from its first file to its last. `step.rs` shows
+//! one private step, from the batch to the parameters, as the paper's Algorithm 3 has it.
 #![forbid(unsafe_code)]
 
+mod application;
 mod average;
+mod books;
 mod calibration;
-mod canaries;
 mod certificate;
-mod check;
+pub mod check;
 mod checkpoint;
-mod export;
-mod first;
 mod folder;
 pub mod metrics;
 mod optimizer;
 mod phases;
 mod plain;
-mod planned;
-mod prepare;
+mod plan;
 mod run;
 mod session;
 pub mod settings;
-mod shared;
 mod step;
 mod steps;
-pub mod suite;
 mod tables;
 mod task;
-mod vocabulary;
-mod words;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
+pub use application::{Application, Failure, Start};
 pub use average::Average;
+pub use books::Releases;
 pub use calibration::CalibrationError;
-pub use canaries::{Canaries, Guesses, Planted, Tossed};
 pub use certificate::{Certificate, DECIDED};
 pub use check::SettingError;
 pub use checkpoint::{Best, Checkpoint, CheckpointError};
-pub use folder::{FolderError, RunFolder};
+pub use folder::{CANARIES, FolderError, RunFolder};
 pub use optimizer::OptimizerSettings;
-pub use prepare::{PrepareError, Prepared, initial, read_text};
+pub use organza_mechanism::{FlatRows, ReadRows, WriteRows};
+pub use phases::Phase;
 pub use run::{Observer, Outcome, Purse, RunError, RunPlan, StepMethod, run};
 pub use session::{Ended, Finished, Session, SessionError};
 pub use steps::Steps;
-pub use tables::{Reading, Tables, Upkeep};
-pub use task::{Losses, Rows, Task, number_or_null};
-pub use words::WordTask;
+pub use tables::{Reading, SettledRows, Tables, Upkeep};
+pub use task::{Losses, Task, number_or_null};

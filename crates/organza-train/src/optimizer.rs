@@ -1,6 +1,12 @@
-//! Which optimizer, with which constants.
+//! Optimizers: their settings, the table of those that there are, and what each does to the weights.
+//!
+//! A new one is a file beside `tables/adagrad.rs` with an [`Optimizer`] and its [`Rule`], a variant of
+//! [`OptimizerSettings`] with its arms, and a line in [`OptimizerSettings::TABLE`].
 
-use crate::tables::AdamSettings;
+use crate::tables::{
+    AdamSettings, Asked, SavedTables, Sgd, Standing, TableState, Upkeep, WEIGHTS, Weights,
+};
+use organza_mechanism::{Noised, OwedNoise, Shape, TouchedRows};
 use serde::{Deserialize, Serialize};
 
 /// Which optimizer, with which constants. It works on gradients that are private already.
@@ -27,18 +33,125 @@ pub enum OptimizerSettings {
 }
 
 impl OptimizerSettings {
+    /// All optimizers: the name of each, and its usual constants at a learning rate.
+    pub const TABLE: [(&str, fn(f32) -> Self); 2] =
+        [("adam", Self::adam), ("sgd", |learning_rate| Self::Sgd { learning_rate })];
+
     /// Adam with its usual decays.
     pub fn adam(learning_rate: f32) -> Self {
         Self::Adam { learning_rate, beta1: 0.9, beta2: 0.999, epsilon: 1e-8 }
     }
 
-    /// The constants of Adam, if it is Adam.
-    pub(crate) fn adam_settings(&self) -> Option<AdamSettings> {
-        match *self {
-            Self::Sgd { .. } => None,
+    /// The step size.
+    pub fn learning_rate(self) -> f32 {
+        let (Self::Sgd { learning_rate } | Self::Adam { learning_rate, .. }) = self;
+        learning_rate
+    }
+
+    /// The same optimizer with another step size.
+    pub fn with_learning_rate(mut self, rate: f32) -> Self {
+        let (Self::Sgd { learning_rate } | Self::Adam { learning_rate, .. }) = &mut self;
+        *learning_rate = rate;
+        self
+    }
+
+    /// What these settings stand for.
+    pub(crate) fn rule(self) -> Box<dyn Rule> {
+        match self {
+            Self::Sgd { learning_rate } => Box::new(Sgd { learning_rate }),
             Self::Adam { learning_rate, beta1, beta2, epsilon } => {
-                Some(AdamSettings { learning_rate, beta1, beta2, epsilon })
+                Box::new(AdamSettings { learning_rate, beta1, beta2, epsilon })
             }
         }
     }
+}
+
+/// The settings of an optimizer, which make it.
+pub(crate) trait Rule {
+    /// Whether it can keep coordinates in a form that is brought up to date when it is read ([`Upkeep::WhenRead`]).
+    fn can_rest(&self) -> bool {
+        false
+    }
+
+    /// Whether its tables can leave noise for later ([`Upkeep::Owed`]): it must move a weight by a multiple of the gradient
+    /// of the step and by nothing else, as [`OwedNoise`] asks.
+    fn can_owe(&self) -> bool {
+        false
+    }
+
+    /// The optimizer of fresh tables, whose weights it may put into a form of its own. What cannot be kept as `upkeep`
+    /// says is kept up to date at every step, which is a function of the settings alone.
+    fn start(&self, shape: &Shape, upkeep: Upkeep, weights: &mut [f32]) -> Box<dyn Optimizer>;
+}
+
+/// Runs of coordinates with their gradient: a function that calls what it is given with each.
+pub(crate) type Runs<'a> = dyn FnMut(&mut dyn FnMut(u64, &[f32])) + 'a;
+
+/// What moves the weights of tables, with all that it remembers.
+///
+/// # Privacy
+/// It sees released values and steps alone, so all that it does is a post-processing. One that leaves work for later
+/// ([`Optimizer::lend`]) must make a row that is read the same bits whatever was read before: see
+/// `tables/resting.rs` and `tables/owed.rs`, which say why.
+pub(crate) trait Optimizer: std::fmt::Debug + Send + Sync {
+    /// Moves the weights by a gradient that is zero outside its runs.
+    fn step(&mut self, weights: Weights<'_>, gradient: &mut Runs<'_>);
+
+    /// The same with a release of several blocks on every coordinate, which may be drawn on all threads.
+    fn step_dense(&mut self, weights: Weights<'_>, gradient: &Noised) {
+        self.step(weights, &mut |visit| gradient.visit(visit));
+    }
+
+    /// Whether runs have to ascend.
+    fn takes_ascending_runs(&self) -> bool {
+        true
+    }
+
+    /// All that makes up the state, the weights included, as lists to be written as they are.
+    fn state<'a>(&'a self, weights: &'a [f32]) -> Vec<TableState<'a>> {
+        vec![TableState::Floats(WEIGHTS, weights)]
+    }
+
+    /// Puts the state after `steps` steps in place and returns the weights; `None` if it does not fit.
+    fn resume(
+        &mut self,
+        _shape: &Shape,
+        _steps: u64,
+        saved: &mut dyn SavedTables,
+    ) -> Option<Vec<f32>> {
+        saved.floats(WEIGHTS)
+    }
+
+    /// What may be left for later, for tables that owe noise; those take touched rows instead of steps.
+    fn owed_noise(&self) -> Option<&OwedNoise> {
+        None
+    }
+
+    /// Moves the touched rows by the release of a step; all others owe its noise.
+    fn pay(&mut self, _weights: Weights<'_>, _touched: TouchedRows) {}
+
+    /// The largest weight that there can be, where there is one.
+    fn farthest(&self) -> Option<f64> {
+        None
+    }
+
+    /// Which rows stand in the table as what they are worth; `None` if all always do, and then nothing below is called.
+    fn standing(&self, _steps: u64) -> Option<Standing<'_>> {
+        None
+    }
+
+    /// Puts what rows are worth into their places in the table, until they are given back.
+    fn lend(&mut self, _weights: Weights<'_>, _rows: Asked<'_>) {}
+
+    /// Ends all lending; `late` are the rows that were read by their [`Optimizer::value`].
+    fn give_back(&mut self, _weights: Weights<'_>, _late: &[u32]) {}
+
+    /// What a row that does not stand in the table is worth: the bits that lending would put there.
+    fn value(&self, shape: &Shape, steps: u64, weights: &[f32], row: u32) -> Vec<f32> {
+        let _ = steps;
+        weights[shape.range(row)].to_vec()
+    }
+
+    /// Turns all rows into what they are worth, for good.
+    fn finish(&mut self, _weights: Weights<'_>) {}
 }

@@ -1,47 +1,72 @@
 //! What is released before the first step, and how one budget pays for all of it.
 
+use crate::application::Failure;
 use crate::calibration::CalibrationError;
 use crate::session::SessionError;
-use crate::settings::{CountsSettings, Method, Settings, SplitSettings, VocabularyOrigin};
+use crate::settings::PrivacySettings;
 use organza_accountant::calibrate::{Target, scale};
-use organza_data::cooccurrence::{
-    CooccurrenceSettings, PairCounts, PairTable, PairWeights, UnitSizes, WordCounts,
-};
-use organza_data::{DataError, PrivateVocabularyPlan, PrivateVocabularySettings, VocabularyRule};
-use organza_ledger::{Event, Unit};
-use organza_mechanism::{CountNoise, NoisyCount};
-use organza_model::counts::DENSE_WORDS;
+use organza_ledger::Event;
 
-/// The part of delta that a private vocabulary may spend: the chance that a word of one unit alone shows.
-const VOCABULARY_DELTA: f64 = 0.1;
+/// Something that an application releases before the first step.
+///
+/// The rule: phases come in the order of their list, steps last. The noise of a phase is the least at which all phases so
+/// far cost no more than `until` of epsilon; steps spend what is left.
+///
+/// # Privacy
+/// What a phase costs depends on settings and its noise alone, never on what earlier phases released.
+pub struct Phase<'a> {
+    /// By which its noise is asked for ([`Releases::noise`](crate::Releases::noise)).
+    pub name: &'static str,
+    /// What it releases, as the certificate names it.
+    pub releases: Vec<&'static str>,
+    /// The share of epsilon for all phases up to and with this one.
+    pub until: f64,
+    /// What it costs at a noise: the larger the noise, the less.
+    pub events: Box<dyn Fn(f64) -> Result<Vec<Event>, Failure> + 'a>,
+}
 
-/// The share of epsilon for the sizes of units, from which clips are chosen: little noise on a histogram
-/// of thousands of units.
-const SIZE_SHARE: f64 = 0.02;
-/// At most so much of what word and pair counts have together, so that something is left for them.
-const MOST_OF_COUNTS: f64 = 0.25;
+/// A phase whose noise is known.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Calibrated {
+    pub(crate) name: &'static str,
+    pub(crate) releases: Vec<&'static str>,
+    pub(crate) noise: f64,
+    pub(crate) events: Vec<Event>,
+}
 
-/// Without a bar of its own, a wide table has the lowest one that at most so many empty cells reach by
-/// their noise, in expectation: what is released follows what occurs, whatever the law of the noise and
-/// however many cells there are. A lower bar loses less of what the noise does not hide.
-const FALSE_CELLS: f64 = 1e6;
-/// No noise reaches so many deviations in any table, and so many halvings of that are exact enough.
-const MOST_DEVIATIONS: f64 = 64.0;
-const HALVINGS: u32 = 30;
+/// Finds the noise of each phase.
+///
+/// # Errors
+/// If a setting makes no sense at any noise, or no noise meets the budget.
+pub(crate) fn calibrate(
+    privacy: &PrivacySettings,
+    phases: Vec<Phase<'_>>,
+) -> Result<Vec<Calibrated>, SessionError> {
+    let mut before = Vec::new();
+    let mut calibrated = Vec::new();
+    for Phase { name, releases, until, events } in phases {
+        // A first look, so that settings that make no sense are named as such.
+        events(1.0)?;
+        let noise = noise(privacy, &before, until, |noise| events(noise).ok())?;
+        let events = events(noise)?;
+        before.extend(events.iter().cloned());
+        calibrated.push(Calibrated { name, releases, noise, events });
+    }
+    Ok(calibrated)
+}
 
-/// The least noise at which `before` and what `event` makes of it cost at most `share` of epsilon; or
+/// The least noise at which `before` and what `events` makes of it cost at most `share` of epsilon; or
 /// the noise that was asked for.
 ///
 /// # Privacy
-/// It depends on settings alone. The account composes all events of `before` with the new one, so what
+/// It depends on settings alone. The account composes all events of `before` with the new ones, so what
 /// one phase leaves over is spent by the next.
 pub(crate) fn noise(
-    settings: &Settings,
+    privacy: &PrivacySettings,
     before: &[Event],
     share: f64,
-    event: impl Fn(f64) -> Option<Event>,
+    events: impl Fn(f64) -> Option<Vec<Event>>,
 ) -> Result<f64, CalibrationError> {
-    let privacy = &settings.privacy;
     match (privacy.noise_multiplier, privacy.epsilon) {
         (Some(multiplier), _) => Ok(multiplier),
         (None, Some(epsilon)) => {
@@ -49,267 +74,10 @@ pub(crate) fn noise(
             let target = Target { neighbouring: privacy.neighbouring, ..target };
             let all = |noise| {
                 let before = before.iter().cloned();
-                Some(Event::Compose(before.chain([event(noise)?]).collect()))
+                Some(Event::Compose(before.chain(events(noise)?).collect()))
             };
             Ok(scale(&target, all)?.0)
         }
         (None, None) => Err(CalibrationError::NoBudget),
     }
 }
-
-/// Which phases there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Releases {
-    pub(crate) vocabulary: bool,
-    /// The sizes of units, where clips were not declared.
-    pub(crate) sizes: bool,
-    pub(crate) words: bool,
-    pub(crate) pairs: bool,
-    /// The number of units, which sets the rate of steps.
-    pub(crate) units: bool,
-    pub(crate) steps: bool,
-}
-
-impl Releases {
-    /// The phases of private training; without privacy nothing is released but by steps.
-    pub(crate) fn of(settings: &Settings) -> Self {
-        let Settings { method, counts, .. } = settings;
-        let is_private = *method != Method::None;
-        let pairs = *method == Method::Counts;
-        let words = is_private && counts.word_share > 0.0;
-        let steps = !pairs || counts.fine_tuning_share > 0.0;
-        let undeclared = words && counts.word_clip.is_none() || pairs && counts.pair_clip.is_none();
-        Self {
-            vocabulary: is_private && has_own_words(settings),
-            sizes: undeclared && settings.privacy.unit != Unit::Pair,
-            words,
-            pairs,
-            units: is_private && steps && !has_public_units(settings),
-            steps,
-        }
-    }
-}
-
-/// Whether the words come from the data and are not declared public.
-fn has_own_words(settings: &Settings) -> bool {
-    let own = matches!(settings.data.vocabulary, VocabularyOrigin::Private { .. });
-    own && settings.data.path.is_some()
-}
-
-/// Whether the number of training units needs no release: it was declared, or all neighbours have the same.
-///
-/// Lines and users are held out by what they are, so a unit that is replaced may leave or join the
-/// training data. With pairs the guarantee is for the training pairs, after the split; but where the words are
-/// released a record is a pair with the words between its ends, and one that is replaced may become a training pair
-/// where the other did not.
-fn has_public_units(settings: &Settings) -> bool {
-    let Settings { data, privacy, .. } = settings;
-    let held_out = match data.split {
-        SplitSettings::Units { validation, test } => validation > 0.0 || test > 0.0,
-        SplitSettings::PaperShuffled | SplitSettings::WholeTexts => true,
-    };
-    let stays = match privacy.unit {
-        Unit::Pair => !has_own_words(settings),
-        _ => !held_out,
-    };
-    privacy.units.is_some() || NoisyCount::is_public(privacy.neighbouring) && stays
-}
-
-/// Whether released words decide what later events are, and so are charged as what decides ([`Event::Deciding`]).
-///
-/// # Privacy
-/// - `sparse`: how much is selected, among how many, follows the number of words. Noise on everything does not.
-/// - Unit `pair`, where the number of units is released: only words of the vocabulary make pairs, so the law of that
-///   number follows the words, and with it rate, steps and noise. The number of lines or users does not: see
-///   [`Sides`](organza_data::split::Sides), where the proof stands.
-pub(crate) fn words_decide(settings: &Settings) -> bool {
-    let Releases { vocabulary, units, .. } = Releases::of(settings);
-    let counted = units && settings.privacy.unit == Unit::Pair;
-    vocabulary && (settings.method == Method::Sparse || counted)
-}
-
-/// The shares of epsilon up to and with each phase.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Shares {
-    /// The vocabulary alone.
-    pub(crate) vocabulary: f64,
-    /// And the word counts.
-    pub(crate) words: f64,
-    /// And the pair counts.
-    pub(crate) pairs: f64,
-}
-
-impl Shares {
-    pub(crate) fn of(settings: &Settings) -> Self {
-        let CountsSettings { vocabulary_share, word_share, fine_tuning_share, .. } =
-            settings.counts;
-        let vocabulary = if Releases::of(settings).vocabulary { vocabulary_share } else { 0.0 };
-        Self { vocabulary, words: vocabulary + word_share, pairs: 1.0 - fine_tuning_share }
-    }
-}
-
-/// How the vocabulary is released. A unit of one pair has Laplace noise on its two words; a larger one has
-/// Gaussian noise on counts of 1 / sqrt(its words), so that units with few words count more for each.
-pub(crate) fn vocabulary(
-    settings: &Settings,
-    words_per_unit: u64,
-) -> Result<PrivateVocabularyPlan, SessionError> {
-    let privacy = &settings.privacy;
-    let delta = VOCABULARY_DELTA * privacy.delta;
-    let decides = words_decide(settings);
-    let at = |noise: f64| {
-        let (words_per_unit, rule) = match privacy.unit {
-            Unit::Pair => (2, VocabularyRule::Laplace { epsilon: 1.0 / noise, delta }),
-            _ => (words_per_unit, VocabularyRule::WeightedGaussian { multiplier: noise, delta }),
-        };
-        let plan = PrivateVocabularyPlan::new(PrivateVocabularySettings {
-            unit: privacy.unit,
-            window: settings.model.window,
-            neighbouring: privacy.neighbouring,
-            size: settings.data.vocabulary_size,
-            words_per_unit,
-            rule,
-        })?;
-        Ok::<_, DataError>(if decides { plan.deciding() } else { plan })
-    };
-    // A first look, so that settings that make no sense are named as such.
-    at(1.0)?;
-    let share = Shares::of(settings).vocabulary;
-    Ok(at(noise(settings, &[], share, |noise| at(noise).ok().map(|plan| plan.event()))?)?)
-}
-
-/// The noise of unit sizes, of word counts and of pair counts, if any.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct CountPhases {
-    /// What releasing the sizes of units costs, where clips were not declared.
-    pub(crate) sizes: Option<f64>,
-    pub(crate) words: Option<CountNoise>,
-    pub(crate) pairs: Option<CountNoise>,
-}
-
-/// The L2 bounds of a unit's counts.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Clips {
-    pub(crate) words: f64,
-    pub(crate) pairs: f64,
-}
-
-impl CountPhases {
-    /// Calibrates words and pairs together: of what they may spend, words get `word_share` parts and
-    /// pairs the rest, as parts of epsilon for Laplace noise and of 1 / deviation^2 for Gaussian noise.
-    /// Before them, the sizes of units get [`SIZE_SHARE`] of epsilon, and no more than [`MOST_OF_COUNTS`]
-    /// of what there is for counts, unless clips were declared.
-    pub(crate) fn new(settings: &Settings, before: &[Event]) -> Result<Self, SessionError> {
-        let shares = Shares::of(settings);
-        let Releases { sizes, words, pairs, .. } = Releases::of(settings);
-        if !words && !pairs {
-            return Ok(Self { sizes: None, words: None, pairs: None });
-        }
-        let until = if pairs { shares.pairs } else { shares.words };
-        let size_share = SIZE_SHARE.min(MOST_OF_COUNTS * (until - shares.vocabulary));
-        let sizes = sizes.then(|| settings.privacy.epsilon.unwrap_or(1.0) * size_share);
-        let part = if pairs {
-            settings.counts.word_share / (shares.pairs - shares.vocabulary)
-        } else {
-            1.0
-        };
-        let at = |noise: f64| {
-            let kind =
-                |part: f64| (part > 0.0).then(|| count_noise(settings.privacy.unit, noise, part));
-            Self { sizes, words: kind(part), pairs: kind(1.0 - part) }
-        };
-        // A first look, so that settings that make no sense are named as such.
-        at(1.0).events(settings)?;
-        let event = |noise: f64| at(noise).events(settings).ok().map(Event::Compose);
-        Ok(at(noise(settings, before, until, event)?))
-    }
-
-    /// What they cost, which depends neither on the number of words nor on the clips.
-    pub(crate) fn events(&self, settings: &Settings) -> Result<Vec<Event>, SessionError> {
-        let (least, clips) = (2, Clips { words: 1.0, pairs: 1.0 });
-        let sizes = self.sizes.map(|epsilon| unit_sizes(settings, epsilon)).transpose()?;
-        let words = self.words.map(|noise| word_counts(settings, clips, least, noise));
-        let pairs = self.pairs.map(|noise| pair_counts(settings, clips, least, noise));
-        let sizes = sizes.iter().map(UnitSizes::event);
-        let words = words.transpose()?;
-        let pairs = pairs.transpose()?;
-        let counts = words.iter().map(WordCounts::event).chain(pairs.iter().map(PairCounts::event));
-        Ok(sizes.chain(counts).collect())
-    }
-}
-
-fn count_noise(unit: Unit, noise: f64, part: f64) -> CountNoise {
-    match unit {
-        Unit::Pair => CountNoise::DiscreteLaplace { epsilon: part / noise },
-        _ => CountNoise::RoundedGaussian { multiplier: noise / part.sqrt() },
-    }
-}
-
-/// The plan of the sizes of units.
-pub(crate) fn unit_sizes(settings: &Settings, epsilon: f64) -> Result<UnitSizes, SessionError> {
-    Ok(UnitSizes::new(settings.privacy.neighbouring, epsilon)?)
-}
-
-/// The plan of word counts over `words` words.
-pub(crate) fn word_counts(
-    settings: &Settings,
-    clips: Clips,
-    words: u32,
-    noise: CountNoise,
-) -> Result<WordCounts, SessionError> {
-    Ok(WordCounts::new(shared(settings, words, noise, clips.words, None))?)
-}
-
-/// The plan of pair counts over `words` words.
-pub(crate) fn pair_counts(
-    settings: &Settings,
-    clips: Clips,
-    words: u32,
-    noise: CountNoise,
-) -> Result<PairCounts, SessionError> {
-    let over = |words, bar| PairCounts::new(shared(settings, words, noise, clips.pairs, bar));
-    let plan = |bar| over(words, bar);
-    // What noise does to one cell does not depend on the number of words.
-    let small = |bar| over(2, bar);
-    let deviation = small(None)?.histogram_plan().deviation();
-    let bar = match settings.counts.bar {
-        Some(deviations) => deviations * deviation,
-        None if words <= DENSE_WORDS => return Ok(plan(None)?),
-        None => {
-            let most = FALSE_CELLS / PairTable::new(words).cells() as f64;
-            let (mut low, mut high) = (0.0, MOST_DEVIATIONS * deviation);
-            for _ in 0..HALVINGS {
-                let middle = (low + high) / 2.0;
-                // A bar that noise never reaches is refused by the plan: it is too high as well.
-                match small(Some(middle)) {
-                    Ok(plan) if plan.histogram_plan().chance_above(0.0) > most => low = middle,
-                    _ => high = middle,
-                }
-            }
-            high
-        }
-    };
-    Ok(plan(Some(bar))?)
-}
-
-fn shared(
-    settings: &Settings,
-    words: u32,
-    noise: CountNoise,
-    clip: f64,
-    bar: Option<f64>,
-) -> CooccurrenceSettings {
-    let unit = settings.privacy.unit;
-    CooccurrenceSettings {
-        unit,
-        words,
-        neighbouring: settings.privacy.neighbouring,
-        noise,
-        clip: (unit != Unit::Pair).then_some(clip),
-        bar,
-        weights: PairWeights::default(),
-    }
-}
-
-#[cfg(test)]
-mod tests;

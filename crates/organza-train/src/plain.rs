@@ -1,13 +1,14 @@
 //! Batches without privacy: the plain sum of gradients.
 
-use crate::task::{IntoSum, Task};
+use crate::tables::Reading;
+use crate::task::Task;
 use organza_mechanism::sample::poisson_subset;
 use organza_mechanism::{PlainSum, Purpose, RandomSource, Shape, ShapeError};
 use rayon::prelude::*;
 
 /// How many units are summed as one. Sums of floats depend on their order, so this does not depend on the
 /// number of threads.
-const UNITS_OF_A_PART: usize = 512;
+pub(crate) const UNITS_OF_A_SUM: usize = 512;
 
 /// A Poisson batch without privacy and the sum of its gradients, in memory that is used again. *Not private.*
 pub(crate) struct PlainBatch {
@@ -39,31 +40,24 @@ impl PlainBatch {
         &self.units
     }
 
-    /// Sums the gradients of the units that were drawn. The same bits whatever the number of threads.
-    pub(crate) fn sum<T: Task + ?Sized>(
-        &mut self,
-        task: &T,
-        parameters: &[f32],
-        source: &RandomSource,
-        step: u64,
-    ) {
-        let draws = source.step(Purpose::Negatives, step);
-        let part = |units: &[u64], sum: &mut PlainSum| {
-            let mut rows = IntoSum { sum, nowhere: Vec::new() };
-            let mut random = draws.shard(0);
-            for unit in units {
-                random.turn_to(*unit);
-                task.gradient(parameters, *unit, &mut random, &mut rows);
+    /// Sums the gradients of the units, of whose draws each sum has a part of its own. The same bits whatever the
+    /// number of threads.
+    pub(crate) fn sum<T: Task + ?Sized>(&mut self, task: &T, weights: &Reading<'_>) {
+        let rows = weights.rows();
+        let part = |number: usize, units: &[u64], sum: &mut PlainSum| {
+            for (unit, draw) in units.iter().zip(weights.draws(number)) {
+                task.gradient(*unit, draw, &rows, sum);
             }
         };
-        let count = self.units.len().div_ceil(UNITS_OF_A_PART);
+        let count = self.units.len().div_ceil(UNITS_OF_A_SUM);
         if count <= 1 {
-            return part(&self.units, &mut self.parts[0]);
+            return part(0, &self.units, &mut self.parts[0]);
         }
         let missing = count.saturating_sub(self.parts.len());
         self.parts.extend((0..missing).map(|_| PlainSum::new(self.shape.clone())));
-        let units = self.units.par_chunks(UNITS_OF_A_PART);
-        units.zip(&mut self.parts[..count]).for_each(|(units, sum)| part(units, sum));
+        let units = self.units.par_chunks(UNITS_OF_A_SUM);
+        let sums = units.zip(&mut self.parts[..count]).enumerate();
+        sums.for_each(|(number, (units, sum))| part(number, units, sum));
         if let Some((first, others)) = self.parts[..count].split_first_mut() {
             others.iter_mut().for_each(|other| first.take(other));
         }
@@ -85,9 +79,13 @@ impl PlainBatch {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::task::{Losses, Rows};
+    use crate::OptimizerSettings;
+    use crate::step::plain_step;
+    use crate::tables::{Tables, Upkeep};
+    use crate::task::Losses;
     use organza_mechanism::random::PrivateRandom;
     use organza_mechanism::sample::unit;
+    use organza_mechanism::{ReadRows, WriteRows};
 
     /// Every unit adds random numbers to three rows.
     struct Numbers;
@@ -101,29 +99,38 @@ mod tests {
             3_000
         }
 
-        fn gradient(&self, _: &[f32], _: u64, random: &mut PrivateRandom, rows: &mut dyn Rows) {
-            for _ in 0..3 {
-                let row = (50.0 * unit(random)) as u32;
-                rows.row(row).iter_mut().for_each(|value| *value += unit(random) as f32);
+        fn draw(&self, _: u64, random: &mut PrivateRandom, draw: &mut Vec<u32>) {
+            draw.extend((0..12).map(|_| (1e6 * unit(random)) as u32));
+        }
+
+        fn gradient(&self, _: u64, draw: &[u32], _: &dyn ReadRows, gradient: &mut dyn WriteRows) {
+            for numbers in draw.chunks_exact(4) {
+                let row = gradient.row(numbers[0] % 50);
+                row.iter_mut()
+                    .zip(&numbers[1..])
+                    .for_each(|(slope, it)| *slope += *it as f32 / 1e6);
             }
         }
 
-        fn evaluate(&self, _: &[f32]) -> Losses {
+        fn evaluate(&self, _: &dyn ReadRows) -> Losses {
             Losses { train: 0.0, validation: 0.0, test: 0.0 }
         }
     }
 
-    fn released(threads: usize, rate: f64) -> Vec<(u64, Vec<f32>)> {
+    /// The weights after each of three steps of plain gradient descent, from zero.
+    fn released(threads: usize, rate: f64) -> Vec<Vec<f32>> {
         let source = RandomSource::from_seed(2);
         let mut batch = PlainBatch::new(&Numbers.tables()).unwrap();
-        let mut seen = Vec::new();
+        let sgd = OptimizerSettings::Sgd { learning_rate: 1.0 };
+        let shape = Shape::tables(&Numbers.tables()).unwrap();
+        let mut tables = Tables::new(shape, sgd, Upkeep::EveryStep, vec![0.0; 150]).unwrap();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        for step in 0..3 {
-            batch.draw(Numbers.units(), rate, &source, step);
-            pool.install(|| batch.sum(&Numbers, &[], &source, step));
-            batch.drain(7.0, true, |first, values| seen.push((first, values.to_vec())));
-        }
-        seen
+        let step = |step| {
+            let step = || plain_step(&Numbers, &source, step, rate, 7.0, &mut batch, &mut tables);
+            pool.install(step);
+            tables.read().all().to_vec()
+        };
+        (0..3).map(step).collect()
     }
 
     #[test]
@@ -131,7 +138,7 @@ mod tests {
         for rate in [0.01, 0.9] {
             let one = released(1, rate);
             assert_eq!(one, released(3, rate));
-            let total: f64 = one.iter().flat_map(|(_, row)| row).map(|it| f64::from(*it)).sum();
+            let total: f64 = one[2].iter().map(|it| -f64::from(*it)).sum();
             // Nine uniform numbers a unit, in three steps, over seven; five deviations of the batches.
             let units = 3.0 * 3_000.0 * rate;
             let bound = 5.0 * 9.0 / 7.0 * f64::sqrt(units);

@@ -7,13 +7,13 @@ use crate::folder::{FolderError, RunFolder};
 use crate::metrics::{Metrics, Point};
 use crate::optimizer::OptimizerSettings;
 use crate::plain::PlainBatch;
-use crate::settings::{Method, Settings};
+use crate::settings::EngineSettings;
 use crate::step::{plain_step, private_step};
 use crate::tables::{Tables, Upkeep, deferred};
 use crate::task::{Losses, Task};
 use organza_ledger::{Account, Budget, BudgetError, Charge, Charged, Event, Ledger};
 use organza_mechanism::{
-    DeferredGrid, NotPaid, Plan, PoissonSampler, RandomSource, Shape, ShapeError,
+    DeferredGrid, FlatRows, NotPaid, Plan, PoissonSampler, RandomSource, Shape, ShapeError,
 };
 use std::ops::Range;
 use std::time::Instant;
@@ -49,7 +49,7 @@ impl RunPlan {
     /// # Errors
     /// If a setting makes no sense, or no noise meets the budget.
     pub fn new(
-        settings: &Settings,
+        settings: &EngineSettings,
         tables: Vec<(u64, u64)>,
         units: u64,
         before: Vec<Event>,
@@ -57,11 +57,9 @@ impl RunPlan {
         let known = Known { settings, tables, units, before };
         let (steps, training) = (known.steps(), &settings.training);
         let every = |times: u64| steps.div_ceil(times.max(1)).max(1);
-        let method = match settings.method {
-            Method::None => {
-                StepMethod::NotPrivate { rate: known.rate(), expected_batch: training.batch }
-            }
-            _ => StepMethod::Private(known.plan()?),
+        let method = match settings.private {
+            true => StepMethod::Private(known.plan()?),
+            false => StepMethod::NotPrivate { rate: known.rate(), expected_batch: training.batch },
         };
         Ok(Self {
             method,
@@ -264,10 +262,10 @@ pub fn run<T: Task + ?Sized>(
     }
     let averaged = if plan.average { state.average.into_mean() } else { None };
     let mut parameters = averaged.unwrap_or_else(|| state.tables.into_parameters());
-    let mut losses = task.evaluate(&parameters);
+    let mut losses = losses_of(task, &parameters)?;
     if let Some(best) = state.best.filter(|best| best.loss < losses.validation) {
         parameters = best.parameters;
-        losses = task.evaluate(&parameters);
+        losses = losses_of(task, &parameters)?;
     }
     metrics.add(plan.steps, losses, observer)?;
     Ok(Outcome::Done { parameters, seconds })
@@ -275,8 +273,7 @@ pub fn run<T: Task + ?Sized>(
 
 /// How far gradients that all point one way would move a weight.
 fn reach(private: &Plan, plan: &RunPlan) -> f64 {
-    let OptimizerSettings::Sgd { learning_rate } = plan.optimizer else { return 0.0 };
-    f64::from(learning_rate) * private.settings().clip * plan.steps as f64
+    f64::from(plan.optimizer.learning_rate()) * private.settings().clip * plan.steps as f64
 }
 
 /// Fresh tables, kept in the way that the plan makes cheapest; `pay` charges for noise that is left for later.
@@ -311,11 +308,19 @@ pub(crate) fn tables<T: Task + ?Sized>(
     Tables::new(shape, plan.optimizer, upkeep, initial).ok_or(RunError::Initial)
 }
 
+/// The losses of these parameters. *Not private.*
+pub(crate) fn losses_of<T: Task + ?Sized>(
+    task: &T,
+    parameters: &[f32],
+) -> Result<Losses, RunError> {
+    let shape = Shape::tables(&task.tables())?;
+    Ok(task.evaluate(&FlatRows::new(shape, parameters)))
+}
+
 /// The losses of the parameters as they are now. *Not private.* It is asked for at scheduled steps only.
 fn evaluate<T: Task + ?Sized>(task: &T, tables: &mut Tables) -> Losses {
-    let mut parameters = tables.read();
-    parameters.all();
-    task.evaluate(&parameters)
+    let shape = tables.shape().clone();
+    task.evaluate(&FlatRows::new(shape, tables.read().all()))
 }
 
 /// Remembers the parameters if they do best on validation data so far: early stopping, for runs without
@@ -324,12 +329,10 @@ fn keep_best(plan: &RunPlan, state: &mut Checkpoint, losses: Losses) {
     let better = state.best.as_ref().is_none_or(|best| losses.validation < best.loss);
     if better && matches!(plan.method, StepMethod::NotPrivate { .. }) && !losses.validation.is_nan()
     {
-        let mut parameters = state.tables.read();
-        parameters.all();
         // Into the memory of the best so far, if there is one.
         let mut kept = state.best.take().map_or_else(Vec::new, |best| best.parameters);
         kept.clear();
-        kept.extend_from_slice(&parameters);
+        kept.extend_from_slice(state.tables.read().all());
         state.best = Some(Best { loss: losses.validation, parameters: kept });
     }
 }
@@ -369,9 +372,7 @@ pub(crate) fn make_step<T: Task + ?Sized>(
         }
     }
     if plan.average && Average::wants(tables.steps(), plan.steps) {
-        let mut parameters = tables.read();
-        parameters.all();
-        state.average.add(&parameters);
+        state.average.add(tables.read().all());
     }
     Ok(())
 }

@@ -1,62 +1,50 @@
 //! A run from its first file to its last: begun, or gone on with after it was stopped.
 
+use crate::application::{Application, Failure, Start};
+use crate::books::{Books, Opening, Releases, SETTINGS, STATE};
 use crate::calibration::CalibrationError;
 use crate::certificate::Certificate;
 use crate::check::SettingError;
-use crate::first::First;
-use crate::folder::{CANARIES, FolderError, RunFolder};
-use crate::metrics::{self, Point};
-use crate::planned::{Draft, Planned};
-use crate::prepare::{PrepareError, Prepared, prepare, public_facts, read_text};
-use crate::run::{Observer, Outcome, Purse, RunError, run};
-use crate::settings::{Method, Settings};
-use crate::shared;
-use crate::vocabulary::{Words, release_words};
-use organza_accountant::Accountant;
-use organza_data::DataError;
+use crate::folder::{FolderError, RunFolder};
+use crate::metrics::{self, Metrics, Point};
+use crate::phases::{self, Calibrated};
+use crate::plan::plan;
+use crate::run::{Observer, Outcome, RunError, RunPlan, losses_of, run};
+use crate::settings::{EngineSettings, RunSettings};
+use crate::task::Task;
 use organza_ledger::{
-    Account, AccountError, BudgetError, DataSetError, Header, Ledger, LedgerError, Reserved,
-    TornLine,
+    AccountError, BudgetError, DataSetError, Header, LedgerError, PublicFact, TornLine,
 };
 use organza_mechanism::random::{Origin, RandomError, StreamKey};
 use organza_mechanism::{PlanError, RandomSource};
-use organza_model::ModelError;
-use organza_model::counts::CountsError;
-use organza_model::vectors::VectorsError;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use std::time::Instant;
 use thiserror::Error;
 
-const LEDGER: &str = "ledger.jsonl";
-const SETTINGS: &str = "settings.json";
-const STATE: &str = "state.json";
 const CERTIFICATE: &str = "certificate.json";
 /// Goes up whenever the same key, data and settings would train on other batches, with other noise or other rounding.
 const STATE_VERSION: u64 = 3;
 
 /// A run that is under way.
-pub struct Session {
-    settings: Settings,
-    folder: RunFolder,
-    source: RandomSource,
-    prepared: Prepared,
-    planned: Planned,
-    ledger: Option<Ledger>,
-    torn: Option<TornLine>,
-    /// The place on the ledger of the data set, if the run is on one.
-    reserved: Option<Reserved>,
+pub struct Session<A: Application> {
+    settings: A::Settings,
+    application: A,
+    phases: Vec<Calibrated>,
+    /// None if there are no steps.
+    plan: Option<RunPlan>,
+    books: Books,
 }
 
 /// What a finished run has to show.
 #[derive(Debug)]
-pub struct Finished {
+pub struct Finished<M> {
+    /// What was trained.
+    pub model: M,
     /// What is promised, and what was spent on what.
     pub certificate: Certificate,
     /// The learning curve. *Not private.*
     pub curve: Vec<Point>,
-    /// The loss of word frequencies alone on the test samples; no number if there are none.
-    /// *Not private.*
-    pub frequency_loss: f64,
     /// What is to be said about the data, such as that there was nothing to train on. *Not private.*
     pub remarks: Vec<String>,
     /// The steps of the run.
@@ -67,9 +55,9 @@ pub struct Finished {
 
 /// How a session ended.
 #[derive(Debug)]
-pub enum Ended {
+pub enum Ended<M> {
     /// All is done and written.
-    Finished(Box<Finished>),
+    Finished(Box<Finished<M>>),
     /// It was interrupted and can go on.
     Interrupted {
         /// The steps that were made.
@@ -83,9 +71,6 @@ pub enum SessionError {
     /// A setting.
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// The text or the settings.
-    #[error(transparent)]
-    Prepare(#[from] PrepareError),
     /// The folder or a file.
     #[error(transparent)]
     Folder(#[from] FolderError),
@@ -113,28 +98,9 @@ pub enum SessionError {
     /// Training.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// The model's files.
+    /// The application: its data, its settings, its files.
     #[error(transparent)]
-    Vectors(#[from] VectorsError),
-    /// The data.
-    #[error(transparent)]
-    Data(#[from] DataError),
-    /// The model.
-    #[error(transparent)]
-    Model(#[from] ModelError),
-    /// Learning from counts.
-    #[error(transparent)]
-    Counts(#[from] CountsError),
-    /// A private vocabulary that shows next to no words.
-    #[error(
-        "the private vocabulary has {found} word(s), but at least 2 are needed: a word shows only if enough \
-         units have it. Give more text, a larger --epsilon or --vocabulary-share, or, if the words are no \
-         secret, --vocabulary-file or --vocabulary declared-public"
-    )]
-    HiddenWords {
-        /// The number of words that were released.
-        found: usize,
-    },
+    Application(#[from] Failure),
     /// What is in the folder is not what it was.
     #[error("{0}")]
     Changed(String),
@@ -142,76 +108,58 @@ pub enum SessionError {
 
 /// What has to stay the same from one process of a run to the next. Private.
 #[derive(Serialize, Deserialize)]
-struct State {
+struct State<S> {
     version: u64,
     key: [u8; 32],
     data: [u8; 32],
-    settings: Settings,
+    settings: S,
 }
 
-impl Session {
-    /// Begins a run in an empty folder.
+impl<A: Application> Session<A> {
+    /// Begins a run in an empty folder, on the data that the settings name.
     ///
     /// # Errors
-    /// If text or settings cannot be used, in which case nothing is written, or the folder cannot. A
-    /// private vocabulary and a private number of units are paid for before they are seen: if they cannot be used,
-    /// the charge stays.
-    pub fn begin(settings: Settings, path: &Path) -> Result<Self, SessionError> {
+    /// If data or settings cannot be used, in which case nothing is written, or the folder cannot. What is released
+    /// before there is a plan, such as a private vocabulary or the number of units, is paid for before it is seen: if it
+    /// cannot be used, the charge stays.
+    pub fn begin(settings: A::Settings, path: &Path) -> Result<Self, SessionError> {
+        Self::begin_with(settings, path, A::read)
+    }
+
+    /// As [`Session::begin`], on whatever `read` gives.
+    ///
+    /// # Errors
+    /// As [`Session::begin`].
+    pub fn begin_with(
+        settings: A::Settings,
+        path: &Path,
+        read: impl FnOnce(&A::Settings) -> Result<A::Data, Failure>,
+    ) -> Result<Self, SessionError> {
         settings.check()?;
         RunFolder::check_free(path)?;
-        shared::check(&settings)?;
-        let text = read_text(&settings)?;
-        let words = Words::new(&settings, &text)?;
-        let header = header(&settings, &words)?;
-        let source = match settings.seed {
+        let engine = settings.engine();
+        if let (Some(ledger), Some(share)) = (&engine.ledger, engine.share()) {
+            ledger.check(&[share])?;
+        }
+        let data = read(&settings)?;
+        let source = match engine.seed {
             Some(seed) => RandomSource::from_seed(seed),
             None => RandomSource::from_operating_system()?,
         };
-        let data = text.fingerprint();
         let state = State {
             version: STATE_VERSION,
             key: *source.key().expose(),
-            data,
-            settings: settings.clone(),
+            data: A::fingerprint(&data),
+            settings: &settings,
         };
-        let create = || -> Result<_, SessionError> {
-            let folder = RunFolder::create(path)?;
-            folder.write(&folder.private(STATE), json(&state)?.as_bytes())?;
-            let ledger = match settings.method {
-                Method::None => None,
-                _ => Some(Ledger::create(&folder.file(LEDGER), header)?),
-            };
-            // Last: a folder with settings is one that can go on.
-            folder.write(&folder.file(SETTINGS), json(&settings)?.as_bytes())?;
-            // A run that is killed in between takes its place when it goes on.
-            let reserved = shared::reserve_first(&settings, &source, &folder)?;
-            Ok((folder, ledger, reserved))
+        let opening = Opening {
+            path: path.to_owned(),
+            header: header(&engine, A::public_facts(&settings, &data)?),
+            state: json(&state)?,
+            settings: json(&settings)?,
         };
-        let ((folder, ledger, reserved), prepared, planned) = match words {
-            Words::Public(release) => {
-                let prepared = prepare(&settings, text, release.vocabulary, &source)?;
-                let draft = Draft::new(&settings, &prepared, &[])?;
-                if draft.releases_units() {
-                    let (folder, mut ledger, reserved) = create()?;
-                    let planned = draft.plan(&settings, &prepared, &source, ledger.as_mut())?;
-                    ((folder, ledger, reserved), prepared, planned)
-                } else {
-                    let planned = draft.plan(&settings, &prepared, &source, None)?;
-                    (create()?, prepared, planned)
-                }
-            }
-            Words::Private(plan) => {
-                let (folder, mut ledger, reserved) = create()?;
-                let event = plan.event();
-                let vocabulary = release_words(&settings, plan, &text, &source, ledger.as_mut())?;
-                let prepared = prepare(&settings, text, vocabulary, &source)?;
-                let draft = Draft::new(&settings, &prepared, &[event])?;
-                let planned = draft.plan(&settings, &prepared, &source, ledger.as_mut())?;
-                ((folder, ledger, reserved), prepared, planned)
-            }
-        };
-        write_canaries(&folder, &prepared)?;
-        Ok(Self { settings, folder, source, prepared, planned, ledger, torn: None, reserved })
+        let books = Books::closed(engine, source, opening)?;
+        Self::prepare(settings, data, books)
     }
 
     /// Goes on with the run in a folder.
@@ -224,20 +172,24 @@ impl Session {
     /// # Errors
     /// If there is no run, it is finished, or data or settings have changed.
     pub fn resume(path: &Path) -> Result<Self, SessionError> {
-        Self::resume_on(path, None)
+        Self::resume_with(path, None, A::read)
     }
 
-    /// As [`Session::resume`], where the ledger of the data set has moved to `moved`.
+    /// As [`Session::resume`], on whatever `read` gives, and where the ledger of the data set may have moved to `moved`.
     ///
     /// # Errors
-    /// As [`Session::resume`], and if the run began without the ledger of a data set.
-    pub fn resume_on(path: &Path, moved: Option<&Path>) -> Result<Self, SessionError> {
+    /// As [`Session::resume`], and if the ledger has moved, but the run began without one.
+    pub fn resume_with(
+        path: &Path,
+        moved: Option<&Path>,
+        read: impl FnOnce(&A::Settings) -> Result<A::Data, Failure>,
+    ) -> Result<Self, SessionError> {
         let folder = RunFolder::open(path)?;
         let changed = |what: &str| SessionError::Changed(format!("{}: {what}", path.display()));
         let bytes = folder.read(&folder.file(SETTINGS))?.unwrap_or_default();
-        let mut settings: Settings = serde_json::from_slice(&bytes)
+        let mut settings: A::Settings = serde_json::from_slice(&bytes)
             .map_err(|error| changed(&format!("settings.json cannot be read ({error})")))?;
-        match (&mut settings.ledger, moved) {
+        match (settings.ledger(), moved) {
             (Some(ledger), Some(moved)) => moved.clone_into(&mut ledger.path),
             (None, Some(_)) => {
                 return Err(changed(
@@ -257,17 +209,16 @@ impl Session {
             }
             return Err(changed("the run is finished: there is nothing left to do"));
         };
-        let state: State = serde_json::from_slice(&state)
+        let state: State<A::Settings> = serde_json::from_slice(&state)
             .map_err(|error| changed(&format!("private/state.json cannot be read ({error})")))?;
         if state.version != STATE_VERSION {
             // Other versions split or draw in other ways: the same noise on other values hides neither.
             return Err(changed("it was begun by another version of organza: begin a new run"));
         }
         let mut begun_with = state.settings;
-        // Data may move: whether it is the same is seen by its content.
-        begun_with.data.path.clone_from(&settings.data.path);
+        begun_with.moved(&settings);
         // So may the ledger of the data set: the run has its place there, or takes it now.
-        if let (Some(begun), Some(ledger)) = (&mut begun_with.ledger, &settings.ledger) {
+        if let (Some(begun), Some(ledger)) = (begun_with.ledger(), settings.ledger()) {
             begun.path.clone_from(&ledger.path);
         }
         if settings != begun_with {
@@ -276,54 +227,49 @@ impl Session {
                  or begin a new run by `organza train --settings`",
             ));
         }
-        let text = read_text(&settings)?;
-        if text.fingerprint() != state.data {
+        let data = read(&settings)?;
+        if A::fingerprint(&data) != state.data {
             return Err(changed(
                 "the data is not what it was when the run began: its noise would not hide the \
                  difference. Bring the old data back, or begin a new run",
             ));
         }
-        let words = Words::new(&settings, &text)?;
-        let origin = settings.seed.map_or(Origin::OperatingSystem, Origin::Seed);
+        let engine = settings.engine();
+        let origin = engine.seed.map_or(Origin::OperatingSystem, Origin::Seed);
         let source = RandomSource::resume(StreamKey::from_bytes(state.key), origin);
-        let (mut ledger, torn) = match settings.method {
-            Method::None => (None, None),
-            _ => {
-                let (ledger, torn) = Ledger::open(&folder.file(LEDGER))?;
-                if *ledger.header() != header(&settings, &words)? {
-                    return Err(changed(
-                        "the settings are not those that the ledger was begun with",
-                    ));
-                }
-                (Some(ledger), torn)
-            }
+        let header = header(&engine, A::public_facts(&settings, &data)?);
+        let books = Books::reopened(engine, source, folder, &header)?;
+        Self::prepare(settings, data, books)
+    }
+
+    /// Releases what comes before the plan, and plans.
+    fn prepare(
+        settings: A::Settings,
+        data: A::Data,
+        mut books: Books,
+    ) -> Result<Self, SessionError> {
+        let engine = settings.engine();
+        let phases = match engine.private {
+            true => phases::calibrate(&engine.privacy, A::phases(&settings)?)?,
+            false => Vec::new(),
         };
-        let reserved = shared::reserve(&settings, &source)?;
-        let (vocabulary, before) = match words {
-            Words::Public(release) => (release.vocabulary, Vec::new()),
-            Words::Private(plan) => {
-                let before = vec![plan.event()];
-                (release_words(&settings, plan, &text, &source, ledger.as_mut())?, before)
-            }
-        };
-        let prepared = prepare(&settings, text, vocabulary, &source)?;
-        let draft = Draft::new(&settings, &prepared, &before)?;
-        let planned = draft.plan(&settings, &prepared, &source, ledger.as_mut())?;
-        // It may have been killed before they were written; the same key gives the same ones.
-        write_canaries(&folder, &prepared)?;
-        Ok(Self { settings, folder, source, prepared, planned, ledger, torn, reserved })
+        let mut releases = Releases::new(&mut books, &phases);
+        let application = A::prepare(&settings, data, &mut releases)?;
+        let (tables, units) = (application.task().tables(), application.own_units());
+        let plan = plan(&engine, tables, units, &phases, &mut releases)?;
+        application.begun(books.open()?)?;
+        Ok(Self { settings, application, phases, plan, books })
     }
 
     /// The settings of the run.
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &A::Settings {
         &self.settings
     }
 
     /// Lines that were torn when a run was killed, and were cut off: of the ledger of the run, and of that of the
     /// data set.
     pub fn torn(&self) -> impl Iterator<Item = &TornLine> {
-        let shared = self.reserved.iter().flat_map(|reserved| &reserved.torn);
-        self.torn.iter().chain(shared)
+        self.books.torn()
     }
 
     /// Trains to the end, or until `observer` says stop, and writes the results.
@@ -334,79 +280,75 @@ impl Session {
         mut self,
         keep_private: bool,
         observer: &mut dyn Observer,
-    ) -> Result<Ended, SessionError> {
-        let account = Accountant::new(self.settings.privacy.neighbouring);
-        let Planned { run: plan, budget, .. } = &self.planned;
-        let mut purse = match (&mut self.ledger, budget) {
-            (Some(ledger), Some(budget)) => Some(Purse { ledger, budget, account: &account }),
-            _ => None,
-        };
-        let task = &self.prepared.task;
-        let first =
-            First::new(&self.settings, task, &self.planned.counts, &self.source, purse.as_mut())?;
-        let outcome = match plan {
-            Some(plan) => {
-                run(task, plan, &self.folder, &self.source, first.parameters, purse, observer)?
-            }
-            None => first.into_result(task, &self.folder, observer)?,
+    ) -> Result<Ended<A::Model>, SessionError> {
+        let begun = Instant::now();
+        let mut releases = Releases::new(&mut self.books, &self.phases);
+        let start = self.application.start(&self.settings, &mut releases)?;
+        let task = self.application.task();
+        let source = self.books.source().clone();
+        let (folder, purse) = self.books.purse()?;
+        let outcome = match &self.plan {
+            Some(plan) => run(task, plan, folder, &source, start.parameters, purse, observer)?,
+            None => without_steps(task, start, begun, folder, observer)?,
         };
         match outcome {
             Outcome::Interrupted { steps } => Ok(Ended::Interrupted { steps }),
-            Outcome::Done { parameters, seconds } => {
-                self.finish(&account, parameters, seconds, keep_private)
-            }
+            Outcome::Done { parameters, seconds } => self.finish(parameters, seconds, keep_private),
         }
     }
 
     fn finish(
-        self,
-        account: &Accountant,
+        mut self,
         parameters: Vec<f32>,
         seconds: f64,
         keep_private: bool,
-    ) -> Result<Ended, SessionError> {
-        let spent = match &self.ledger {
-            None => None,
-            Some(ledger) => {
-                Some(Account::epsilon(account, &ledger.events(), self.settings.privacy.delta)?)
-            }
-        };
-        let steps = self.planned.run.as_ref().map_or(0, |plan| plan.steps);
-        let mut certificate = Certificate::new(&self.settings, self.ledger.as_ref(), spent, steps);
-        certificate.dataset = self.reserved.map(|reserved| reserved.total);
-        crate::export::write(&self.folder, &self.prepared, parameters, &certificate)?;
-        self.folder.write(&self.folder.file(CERTIFICATE), json(&certificate)?.as_bytes())?;
-        let curve = metrics::read(&self.folder)?;
-        let frequency_loss = self.prepared.task.frequency_loss().unwrap_or(f64::NAN);
+    ) -> Result<Ended<A::Model>, SessionError> {
+        let steps = self.plan.as_ref().map_or(0, |plan| plan.steps);
+        let mut certificate =
+            Certificate::new(&self.settings.engine(), &self.phases, self.books.spent()?, steps);
+        certificate.dataset = self.books.reserved().map(|reserved| reserved.total.clone());
+        let folder = self.books.open()?;
+        let remarks = self.application.remarks();
+        let model = self.application.finish(parameters, &certificate, folder)?;
+        folder.write(&folder.file(CERTIFICATE), json(&certificate)?.as_bytes())?;
+        let curve = metrics::read(folder)?;
         if !keep_private {
-            self.folder.forget_private()?;
+            folder.forget_private()?;
         }
-        let remarks = self.prepared.remarks;
-        let finished = Finished { certificate, curve, frequency_loss, remarks, steps, seconds };
+        let finished = Finished { model, certificate, curve, remarks, steps, seconds };
         Ok(Ended::Finished(Box::new(finished)))
     }
 }
 
-fn write_canaries(folder: &RunFolder, prepared: &Prepared) -> Result<(), SessionError> {
-    if let Some(planted) = &prepared.canaries {
-        folder.write(&folder.private(CANARIES), json(&planted.canaries)?.as_bytes())?;
+/// The first parameters are the result. The curve has a point for what they were before, if they were something, and
+/// one for what they are.
+fn without_steps<T: Task + ?Sized>(
+    task: &T,
+    start: Start,
+    begun: Instant,
+    folder: &RunFolder,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, SessionError> {
+    let seconds = begun.elapsed().as_secs_f64();
+    let mut metrics = Metrics::open(folder, 0)?;
+    if metrics.is_empty()
+        && let Some(before) = &start.before
+    {
+        metrics.add(0, losses_of(task, before)?, observer)?;
     }
-    Ok(())
+    metrics.add(start.passes, losses_of(task, &start.parameters)?, observer)?;
+    Ok(Outcome::Done { parameters: start.parameters, seconds })
 }
 
-fn header(settings: &Settings, words: &Words) -> Result<Header, SessionError> {
+fn header(settings: &EngineSettings, facts: Vec<PublicFact>) -> Header {
     let privacy = &settings.privacy;
     let header = Header::new(privacy.neighbouring, privacy.unit, privacy.delta);
-    let mut facts = public_facts(settings)?;
-    if let Words::Public(release) = words {
-        facts.insert(0, release.fact.clone());
-    }
     let header =
         facts.iter().fold(header, |header, fact| header.declare_public(&fact.name, &fact.value));
-    Ok(match privacy.units {
+    match privacy.units {
         Some(units) => header.declare_public("units", units.to_string()),
         None => header,
-    })
+    }
 }
 
 fn json(value: &impl Serialize) -> Result<String, SessionError> {

@@ -1,37 +1,54 @@
-//! The settings of a run, as they stand in `settings.json`.
+//! The settings that every application has: what is promised, and how steps go.
 
+use crate::check::SettingError;
 use crate::optimizer::OptimizerSettings;
-use organza_data::Objective;
-use organza_ledger::{LedgerSettings, Neighbouring, Unit};
+use organza_ledger::{LedgerSettings, Neighbouring, Share, Unit};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::borrow::Cow;
 
-/// The version of the settings file that this library reads and writes.
-pub const SETTINGS_VERSION: u64 = 2;
+/// The settings of an application, as they stand in `settings.json`, with all that the engine goes by among them.
+pub trait RunSettings: Clone + PartialEq + Serialize + DeserializeOwned {
+    /// What the engine goes by.
+    fn engine(&self) -> EngineSettings;
 
-/// All that determines a run, beside the data and the key.
+    /// Where the ledger of the data set is named, if the run is on one.
+    fn ledger(&mut self) -> Option<&mut LedgerSettings>;
+
+    /// Takes from `now` where data lies, which may move while a run is stopped: whether it is the same is seen by its
+    /// content.
+    fn moved(&mut self, _now: &Self) {}
+
+    /// Checks everything that can be checked without the data.
+    ///
+    /// # Errors
+    /// Names the first setting that makes no sense.
+    fn check(&self) -> Result<(), SettingError> {
+        self.engine().check()
+    }
+}
+
+/// What the engine goes by. An application that has no other settings needs no more than this.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Settings {
-    /// The version of the format.
-    pub version: u64,
-    /// Where text comes from and how it is cut.
-    pub data: DataSettings,
-    /// What is trained.
-    pub model: ModelSettings,
-    /// How steps are made.
-    pub method: Method,
-    /// How coordinates or rows are selected (method `sparse`).
+pub struct EngineSettings {
+    /// The application, in a word, and the method, in another: `train`, `counts`.
+    pub name: [Cow<'static, str>; 2],
+    /// Without privacy nothing is charged, and all that comes of the run says so.
+    pub private: bool,
+    /// How steps are made; none if all is learned from what is released before them.
+    pub steps: Option<Steps>,
+    /// How coordinates or rows are selected, if steps select.
     pub selection: SelectionChoice,
     /// What is promised.
     pub privacy: PrivacySettings,
-    /// How the budget is split, and what counts it pays for.
-    pub counts: CountsSettings,
     /// How training goes.
     pub training: TrainingSettings,
-    /// Phrases that are put into the training data, to be audited for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub canaries: Option<CanarySettings>,
+    /// Whether the number of training units is the same in all neighbouring data sets. If not, and it is not declared, it
+    /// is released with a charge.
+    pub units_are_public: bool,
+    /// Units that were put into the data on purpose, a number that does not depend on it.
+    pub added_units: u64,
     /// The ledger of the data set, where several runs share one budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ledger: Option<LedgerSettings>,
@@ -39,127 +56,14 @@ pub struct Settings {
     pub seed: Option<u64>,
 }
 
-/// Phrases that are put into the training data, to be audited for: two sets for two kinds of evidence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CanarySettings {
-    /// How many phrases are inserted `repeats` times each, for the test of ranks.
-    pub repeated: u64,
-    /// How often each of them is inserted (n_c).
-    pub repeats: u64,
-    /// How many phrases are inserted once or not at all, each by its own fair coin, for the lower bound
-    /// on epsilon.
-    pub tossed: u64,
-}
-
-/// Where text comes from and how it is cut.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DataSettings {
-    /// A file, a folder, a Brown package, or `-`; without it the built-in corpus.
-    pub path: Option<PathBuf>,
-    /// How many distinct words the built-in corpus can have, if not the usual number.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub synthetic_words: Option<usize>,
-    /// How many lines the built-in corpus has, if not the usual number.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub synthetic_lines: Option<u64>,
-    /// Tokens are runs of a to z instead of Unicode words.
-    pub ascii: bool,
-    /// Tokens keep their capitals.
-    pub keep_case: bool,
-    /// English stop words are left out.
-    pub drop_stop_words: bool,
-    /// Where the words come from.
-    pub vocabulary: VocabularyOrigin,
-    /// How many words.
-    pub vocabulary_size: Option<usize>,
-    /// How often a word occurs at least.
-    pub minimum_count: Option<u64>,
-    /// How training, validation and test data are parted.
-    pub split: SplitSettings,
-}
-
-/// Where the words come from, which is part of privacy.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum VocabularyOrigin {
-    /// A public file of words, one a line.
-    File(PathBuf),
-    /// They are counted from the data and declared public.
-    DeclaredPublic,
-    /// They are released with a charge: a word that few units have stays secret.
-    Private {
-        /// At most so many distinct words of a unit count.
-        words_per_unit: u64,
-    },
-}
-
-impl VocabularyOrigin {
-    /// A private vocabulary with the usual bound on a unit.
-    pub fn private() -> Self {
-        Self::Private { words_per_unit: 64 }
-    }
-}
-
-/// How training, validation and test data are parted.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SplitSettings {
-    /// Each unit by a hash of itself: these shares validate and test.
-    Units {
-        /// The share that validates.
-        validation: f64,
-        /// The share that tests.
-        test: f64,
-    },
-    /// The paper's sizes, of shuffled pairs.
-    PaperShuffled,
-    /// The paper's sizes, whole texts held out.
-    WholeTexts,
-}
-
-/// What is trained.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ModelSettings {
-    /// One table for both roles, as in the paper, instead of two tables with a bias.
-    pub tied: bool,
-    /// Predict a word from the mean of its context instead of the context from the word.
-    pub cbow: bool,
-    /// The length of a vector.
-    pub dimensions: usize,
-    /// How many words to each side are context.
-    pub window: u32,
-    /// Negatives a sample, uniform over the vocabulary.
-    pub negatives: u32,
-    /// The deviation of the first vectors; without it word2vec's uniform start.
-    pub initial_deviation: Option<f32>,
-}
-
-/// How steps are made.
+/// Where a step puts its noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Method {
-    /// Without privacy.
-    None,
-    /// Word and pair counts are released once; training on them costs nothing more.
-    Counts,
-    /// Noise on every coordinate.
-    Dpsgd,
-    /// Private selection, noise on what was selected: the paper's Algorithm 3.
-    Sparse,
-}
-
-impl std::fmt::Display for Method {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(match self {
-            Self::None => "none",
-            Self::Counts => "counts",
-            Self::Dpsgd => "dpsgd",
-            Self::Sparse => "sparse",
-        })
-    }
+pub enum Steps {
+    /// On every coordinate: DP-SGD.
+    Everywhere,
+    /// On what was selected privately: the paper's Algorithm 3.
+    Selected,
 }
 
 /// The rule of selection.
@@ -232,30 +136,6 @@ pub struct PrivacySettings {
     pub units: Option<u64>,
 }
 
-/// What is released before the first step, and what part of the budget it gets.
-///
-/// The rule: phases come in the order vocabulary, word counts, pair counts, steps. The noise of a phase is the
-/// least at which all phases so far cost no more than their shares of epsilon together; the last phase
-/// spends what is left.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CountsSettings {
-    /// The share of a private vocabulary.
-    pub vocabulary_share: f64,
-    /// The share of word counts, which set the output bias; 0 for none.
-    pub word_share: f64,
-    /// The share of private steps after method `counts`; 0 for none.
-    pub fine_tuning_share: f64,
-    /// The L2 bound of a unit's table of pair counts, for units that have many pairs; without it, the
-    /// median of a noisy histogram of norms, which is charged.
-    pub pair_clip: Option<f64>,
-    /// The L2 bound of a unit's word counts, likewise.
-    pub word_clip: Option<f64>,
-    /// Cells whose noisy count is below so many deviations of the noise are not released; without it,
-    /// all cells of small vocabularies are, and a bar is chosen by the number of cells for others.
-    pub bar: Option<f64>,
-}
-
 /// How training goes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -268,7 +148,7 @@ pub struct TrainingSettings {
     pub steps: Option<u64>,
     /// The clip of a unit's gradient (S1).
     pub clip: f64,
-    /// The clip of what was selected (S2), for method `sparse`.
+    /// The clip of what was selected (S2), if steps select.
     pub second_clip: Option<f64>,
     /// How parameters move.
     pub optimizer: OptimizerSettings,
@@ -280,192 +160,91 @@ pub struct TrainingSettings {
     pub checkpoints: u64,
 }
 
-impl Settings {
-    /// What is predicted from what.
-    pub(crate) fn objective(&self) -> Objective {
-        if self.model.cbow { Objective::ContinuousBag } else { Objective::SkipGram }
-    }
-
-    /// The method for whom nothing else was said: `counts`, which learns most at a small epsilon, unless the
-    /// model is one that counts cannot teach.
-    pub fn default_method(&self) -> Method {
-        let taught = !self.model.tied && !self.model.cbow;
-        if self.method == Method::Counts && !taught { Method::Dpsgd } else { self.method }
-    }
-
-    /// The same with `method`, and with what suits that method where methods differ: counts teach as many
-    /// dimensions as rise above the noise, and need word counts; steps pay with noise for each dimension.
-    pub fn suited_to(mut self, method: Method) -> Self {
-        self.method = method;
-        self.model.dimensions = match method {
-            Method::Counts => 100,
-            _ if self.model.tied => self.model.dimensions,
-            _ => 16,
-        };
-        self.counts.word_share = match (method, self.privacy.unit) {
-            (Method::Counts, Unit::Pair) => 0.15,
-            (Method::Counts, _) => 0.1,
-            _ => 0.0,
-        };
-        if self.data.split == SplitSettings::WholeTexts {
-            self.suit_to_brown();
-        }
-        self
-    }
-
-    /// What did best on the validation pairs of the Brown corpus, at epsilon 3, among eight settings of
-    /// `dpsgd` and six of `sparse`: large batches, whose noise weighs least, and for `sparse` half of all
-    /// coordinates, because what is not selected is lost.
-    fn suit_to_brown(&mut self) {
-        if matches!(self.method, Method::Dpsgd | Method::Sparse) {
-            self.training.batch = 16_000.0;
-            self.training.epochs = 60.0;
-            self.training.optimizer = OptimizerSettings::Sgd { learning_rate: 20.0 };
-        }
-        if self.method == Method::Sparse {
-            self.selection.gamma = 0.5;
-            self.selection.share = 0.01;
-        }
-    }
-
-    /// What `organza train` does when nothing is said: the built-in corpus at epsilon 3.
-    pub fn standard() -> Self {
-        let settings = Self {
-            version: SETTINGS_VERSION,
-            data: DataSettings {
-                path: None,
-                synthetic_words: None,
-                synthetic_lines: None,
-                ascii: false,
-                keep_case: false,
-                drop_stop_words: false,
-                vocabulary: VocabularyOrigin::private(),
-                vocabulary_size: None,
-                minimum_count: None,
-                split: SplitSettings::Units { validation: 0.05, test: 0.05 },
-            },
-            model: ModelSettings {
-                tied: false,
-                cbow: false,
-                dimensions: 16,
-                window: 4,
-                negatives: 8,
-                initial_deviation: None,
-            },
-            method: Method::Counts,
-            selection: SelectionChoice {
-                rule: SelectionRule::Exponential,
-                by_row: false,
-                draws: None,
-                gamma: 0.001,
-                epsilon: None,
-                share: 0.1,
-                cap: 0.1,
-                threshold: 0.5,
-            },
+impl EngineSettings {
+    /// DP-SGD within a budget: epsilon at delta for each `unit` that is added or removed; all else as usual.
+    pub fn new(application: &'static str, unit: Unit, epsilon: f64, delta: f64) -> Self {
+        Self {
+            name: [Cow::Borrowed(application), Cow::Borrowed("dpsgd")],
+            private: true,
+            steps: Some(Steps::Everywhere),
+            selection: SelectionChoice::default(),
             privacy: PrivacySettings {
-                unit: Unit::Line,
+                unit,
                 per_unit: 16,
                 neighbouring: Neighbouring::AddRemove,
-                epsilon: Some(3.0),
-                delta: 1e-6,
+                epsilon: Some(epsilon),
+                delta,
                 noise_multiplier: None,
                 units: None,
             },
-            counts: CountsSettings {
-                vocabulary_share: 0.1,
-                word_share: 0.1,
-                fine_tuning_share: 0.0,
-                pair_clip: None,
-                word_clip: None,
-                bar: None,
-            },
-            training: TrainingSettings {
-                batch: 1_000.0,
-                epochs: 20.0,
-                steps: None,
-                clip: 0.3,
-                second_clip: None,
-                optimizer: OptimizerSettings::adam(0.02),
-                average: false,
-                evaluations: 20,
-                checkpoints: 20,
-            },
-            canaries: None,
+            training: TrainingSettings::default(),
+            units_are_public: false,
+            added_units: 0,
             ledger: None,
             seed: None,
-        };
-        settings.suited_to(Method::Counts)
+        }
     }
 
-    /// Section 5 of the paper, to the letter: one table of 1,000 x 100, batches of 20, Adam .001, 20
-    /// epochs, S1 15, S2 1, S0 .1, gamma .001, delta 1e-5; the selection epsilon is what its
-    /// Theorem 3 gives for a budget of 10.
-    pub fn paper() -> Self {
-        let mut settings = Self::standard();
-        settings.data.ascii = true;
-        settings.data.drop_stop_words = true;
-        settings.data.vocabulary = VocabularyOrigin::DeclaredPublic;
-        settings.data.vocabulary_size = Some(1_000);
-        settings.data.split = SplitSettings::PaperShuffled;
-        settings.model = ModelSettings {
-            tied: true,
-            cbow: false,
-            dimensions: 100,
-            window: 4,
-            negatives: 8,
-            initial_deviation: Some(1.0),
-        };
-        let mut settings = settings.suited_to(Method::Dpsgd);
-        settings.selection.epsilon = Some(0.283_79);
-        settings.privacy = PrivacySettings {
-            unit: Unit::Pair,
-            per_unit: 1,
-            neighbouring: Neighbouring::AddRemove,
+    /// Whether the number of units has to be released before steps can be planned.
+    pub fn releases_units(&self) -> bool {
+        let is_known = self.units_are_public || self.privacy.units.is_some();
+        self.private && self.steps.is_some() && !is_known
+    }
+
+    /// What a run with these settings asks of the ledger of its data set: its whole budget. None without a budget.
+    ///
+    /// # Privacy
+    /// Every charge of the run goes through a [`Budget`](organza_ledger::Budget) of just this epsilon and delta, so
+    /// the run keeps to it whatever it releases on the way.
+    pub fn share(&self) -> Option<Share> {
+        let privacy = &self.privacy;
+        Some(Share {
+            purpose: self.name.join(" "),
+            epsilon: privacy.epsilon?,
+            delta: privacy.delta,
+            unit: privacy.unit,
+            neighbouring: privacy.neighbouring,
+        })
+    }
+}
+
+impl RunSettings for EngineSettings {
+    fn engine(&self) -> EngineSettings {
+        self.clone()
+    }
+
+    fn ledger(&mut self) -> Option<&mut LedgerSettings> {
+        self.ledger.as_mut()
+    }
+}
+
+impl Default for SelectionChoice {
+    fn default() -> Self {
+        Self {
+            rule: SelectionRule::Exponential,
+            by_row: false,
+            draws: None,
+            gamma: 0.001,
             epsilon: None,
-            delta: 1e-5,
-            noise_multiplier: Some(0.5),
-            units: Some(200_000),
-        };
-        settings.training = TrainingSettings {
-            batch: 20.0,
+            share: 0.1,
+            cap: 0.1,
+            threshold: 0.5,
+        }
+    }
+}
+
+impl Default for TrainingSettings {
+    fn default() -> Self {
+        Self {
+            batch: 1_000.0,
             epochs: 20.0,
             steps: None,
-            clip: 15.0,
-            second_clip: Some(1.0),
-            optimizer: OptimizerSettings::adam(0.001),
+            clip: 0.3,
+            second_clip: None,
+            optimizer: OptimizerSettings::adam(0.02),
             average: false,
             evaluations: 20,
             checkpoints: 20,
-        };
-        settings
-    }
-
-    /// The Brown corpus with whole texts held out: two tables of 16 dimensions, the words of the paper.
-    ///
-    /// Plain gradient descent learns more here than Adam, which moves rare and common words alike and
-    /// so fits the noise of the rare ones.
-    pub fn brown_1k() -> Self {
-        let mut settings = Self::paper();
-        settings.data.split = SplitSettings::WholeTexts;
-        settings.model = ModelSettings {
-            tied: false,
-            dimensions: 16,
-            initial_deviation: None,
-            ..settings.model
-        };
-        settings.selection.epsilon = None;
-        settings.privacy.epsilon = Some(3.0);
-        settings.privacy.noise_multiplier = None;
-        settings.training = TrainingSettings {
-            batch: 4_000.0,
-            epochs: 30.0,
-            clip: 1.0,
-            second_clip: None,
-            optimizer: OptimizerSettings::Sgd { learning_rate: 10.0 },
-            average: true,
-            ..settings.training
-        };
-        settings.suited_to(Method::Counts)
+        }
     }
 }

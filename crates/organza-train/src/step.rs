@@ -1,8 +1,8 @@
 //! One step of private training: the paper's Algorithm 3, from top to bottom.
 
-use crate::plain::PlainBatch;
+use crate::plain::{PlainBatch, UNITS_OF_A_SUM};
 use crate::tables::{Reading, Tables};
-use crate::task::{IntoUnit, Task};
+use crate::task::Task;
 use organza_ledger::Charged;
 use organza_mechanism::{
     Batch, BatchSum, NotPaid, PartSum, PoissonSampler, Purpose, RandomSource, UnitGradient,
@@ -30,10 +30,11 @@ pub(crate) fn private_step<T: Task + ?Sized>(
 
     // w, where the batch reads it.
     let mut weights = tables.read();
-    bring_up_to_date(task, source, step, batch.units(), &mut weights);
+    let size = units_of_a_part(batch.units());
+    draw_units(task, source, step, batch.units(), size, &mut weights);
 
     // g_j, clipped to S1, and summed; divided by the constant b when it is read.
-    let sum = batch_sum(task, source, step, &weights, batch);
+    let sum = batch_sum(task, &weights, batch);
     drop(weights);
 
     // M = A(g, gamma): which coordinates or rows this step updates.
@@ -50,59 +51,54 @@ pub(crate) fn private_step<T: Task + ?Sized>(
     Ok(())
 }
 
-/// Brings every row up to date that the gradients of `units` read.
-fn bring_up_to_date<T: Task + ?Sized>(
+/// Draws what chance decides of `units`, `size` in a part, and brings the rows up to date that their gradients read.
+fn draw_units<T: Task + ?Sized>(
     task: &T,
     source: &RandomSource,
     step: u64,
     units: &[u64],
+    size: usize,
     weights: &mut Reading<'_>,
 ) {
-    if !weights.asks() {
-        return;
-    }
     let draws = source.step(Purpose::Negatives, step);
-    let parts = threads_for(units);
-    let size = units.len().div_ceil(parts);
-    weights.ask(parts, |part, rows| {
+    let asks = weights.asks();
+    weights.ask(units.len().div_ceil(size), |part, drawn| {
         let mut random = draws.shard(0);
-        units.iter().skip(part * size).take(size).all(|unit| {
+        for unit in units.iter().skip(part * size).take(size) {
             random.turn_to(*unit);
-            task.reads(*unit, &mut random, &mut |row| rows.push(row))
-        })
+            let draw = |numbers: &mut Vec<u32>| task.draw(*unit, &mut random, numbers);
+            drawn.push(draw, |draw, rows| {
+                if asks {
+                    task.reads(*unit, draw, &mut |row| rows.push(row));
+                }
+            });
+        }
     });
 }
 
-/// How many threads a batch is worth.
-fn threads_for(units: &[u64]) -> usize {
-    (units.len() / UNITS_OF_A_THREAD).clamp(1, rayon::current_num_threads())
+/// How many units a thread takes: one part a thread, because joining parts costs.
+fn units_of_a_part(units: &[u64]) -> usize {
+    let threads = (units.len() / UNITS_OF_A_THREAD).clamp(1, rayon::current_num_threads());
+    units.len().div_ceil(threads).max(1)
 }
 
 /// The clipped sum of a batch's gradients, on as many threads as it is worth. Integer sums do not show how
 /// many there were.
-pub(crate) fn batch_sum<T: Task + ?Sized>(
-    task: &T,
-    source: &RandomSource,
-    step: u64,
-    parameters: &[f32],
-    batch: Batch,
-) -> BatchSum {
-    let draws = source.step(Purpose::Negatives, step);
-    let gradients = || {
-        let mut random = draws.shard(0);
+fn batch_sum<T: Task + ?Sized>(task: &T, weights: &Reading<'_>, batch: Batch) -> BatchSum {
+    let rows = weights.rows();
+    let gradients = |part: usize| {
+        let (rows, mut draws) = (&rows, weights.draws(part));
         move |unit: u64, gradient: &mut UnitGradient| {
-            let mut rows = IntoUnit { gradient, nowhere: Vec::new() };
-            random.turn_to(unit);
-            task.gradient(parameters, unit, &mut random, &mut rows);
+            task.gradient(unit, draws.next().unwrap_or_default(), rows, gradient);
         }
     };
-    // One part a thread: joining parts costs.
-    match threads_for(batch.units()) {
-        1 => batch.sum(gradients()),
+    let size = units_of_a_part(batch.units());
+    match batch.units().len().div_ceil(size) {
+        0 | 1 => batch.sum(gradients(0)),
         parts => {
-            let parts = batch.split(parts);
+            let parts = batch.split(parts).into_par_iter().enumerate();
             let sums: Vec<PartSum> =
-                parts.into_par_iter().map(|part| part.sum(gradients())).collect();
+                parts.map(|(part, units)| units.sum(gradients(part))).collect();
             PartSum::join(sums).expect("all parts of one batch are there once")
         }
     }
@@ -120,8 +116,8 @@ pub(crate) fn plain_step<T: Task + ?Sized>(
 ) {
     let units = batch.draw(task.units(), rate, source, step);
     let mut weights = tables.read();
-    bring_up_to_date(task, source, step, units, &mut weights);
-    batch.sum(task, &weights, source, step);
+    draw_units(task, source, step, units, UNITS_OF_A_SUM, &mut weights);
+    batch.sum(task, &weights);
     drop(weights);
     let ascending = tables.take_ascending_runs();
     tables.step(|visit| batch.drain(expected_batch, ascending, visit));

@@ -1,17 +1,16 @@
 //! What is trained: units of data, and the gradient of each.
 
-#[cfg(test)]
-pub(crate) mod reads;
-
 use organza_mechanism::random::PrivateRandom;
-use organza_mechanism::{PlainSum, UnitGradient};
+use organza_mechanism::{ReadRows, WriteRows};
 
 /// A model on data, as training sees it.
 ///
+/// In a step each unit of the batch is [drawn](Task::draw) for once, then asked what it [reads](Task::reads), then for
+/// its [gradient](Task::gradient).
+///
 /// # Privacy
-/// [`Task::gradient`] of a unit may depend on that unit, on the parameters (which were released by
-/// earlier steps) and on randomness that no data has touched, and on no other unit. [`Task::reads`] must name every row
-/// that it reads: one that is left out may hold what tells which rows earlier batches touched.
+/// All three of a unit may depend on that unit, on the weights (which were released by earlier steps) and on
+/// randomness that no data has touched, and on no other unit.
 pub trait Task: Sync {
     /// The tables of parameters: (rows, dimensions) each.
     fn tables(&self) -> Vec<(u64, u64)>;
@@ -19,31 +18,27 @@ pub trait Task: Sync {
     /// How many units there are. *Not private* unless declared public.
     fn units(&self) -> u64;
 
-    /// Writes the gradient of `unit`. `random` is fresh for each step and unit and independent of the
-    /// data: it drives draws such as negative examples.
+    /// Appends what chance decides of `unit` in a step, such as which of its samples count and their negatives, in
+    /// numbers of the task's own; nothing, if chance decides nothing. `random` is fresh for each step and unit
+    /// and independent of the data.
+    fn draw(&self, _unit: u64, _random: &mut PrivateRandom, _draw: &mut Vec<u32>) {}
+
+    /// Calls `visit` with the rows that the gradient of `unit` reads when it is given `draw`, in any order and perhaps
+    /// more than once. This is for speed alone: rows that it names are made ready together, and any other is
+    /// made ready when it is read. *Not private.*
+    fn reads(&self, _unit: u64, _draw: &[u32], _visit: &mut dyn FnMut(u32)) {}
+
+    /// Adds the gradient of `unit` at `weights` to the rows of `gradient`; `draw` is what [`Task::draw`] has appended.
     fn gradient(
         &self,
-        parameters: &[f32],
         unit: u64,
-        random: &mut PrivateRandom,
-        rows: &mut dyn Rows,
+        draw: &[u32],
+        weights: &dyn ReadRows,
+        gradient: &mut dyn WriteRows,
     );
 
-    /// Calls `visit` with every row that [`Task::gradient`] of `unit` reads or writes when it is given the
-    /// same randomness, in any order and perhaps more than once; false if the task cannot tell, as any task
-    /// may, and then everything counts as read. *Not private.*
-    fn reads(&self, _unit: u64, _random: &mut PrivateRandom, _visit: &mut dyn FnMut(u32)) -> bool {
-        false
-    }
-
     /// The losses to watch. *Not private*: they come from the data without noise.
-    fn evaluate(&self, parameters: &[f32]) -> Losses;
-}
-
-/// Where a gradient is written.
-pub trait Rows {
-    /// The gradient of `row`, to add to; the same again when asked again.
-    fn row(&mut self, row: u32) -> &mut [f32];
+    fn evaluate(&self, weights: &dyn ReadRows) -> Losses;
 }
 
 /// The mean loss of a sample on the three parts of the data. *Not private*. It is no number where a
@@ -68,30 +63,4 @@ pub struct Losses {
 pub fn number_or_null<'de, D: serde::Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let number: Option<f64> = serde::Deserialize::deserialize(from)?;
     Ok(number.unwrap_or(f64::NAN))
-}
-
-/// Takes rows to a unit's gradient, for a task whose tables gave the plan its shape.
-pub(crate) struct IntoUnit<'a> {
-    pub(crate) gradient: &'a mut UnitGradient,
-    /// Takes what is written beyond the last row, which a task of this shape never does.
-    pub(crate) nowhere: Vec<f32>,
-}
-
-impl Rows for IntoUnit<'_> {
-    fn row(&mut self, row: u32) -> &mut [f32] {
-        self.gradient.row(row).unwrap_or(&mut self.nowhere)
-    }
-}
-
-/// Takes rows to a plain sum, for a task whose tables gave it its shape.
-pub(crate) struct IntoSum<'a> {
-    pub(crate) sum: &'a mut PlainSum,
-    /// Takes what is written beyond the last row, which a task of this shape never does.
-    pub(crate) nowhere: Vec<f32>,
-}
-
-impl Rows for IntoSum<'_> {
-    fn row(&mut self, row: u32) -> &mut [f32] {
-        self.sum.row(row).unwrap_or(&mut self.nowhere)
-    }
 }

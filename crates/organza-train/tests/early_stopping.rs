@@ -2,14 +2,13 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use organza_ledger::{Account, AccountError, Budget, Event, Header, Ledger, Neighbouring, Unit};
-use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::{
     NoiseSettings, Plan, PlanSettings, RandomSource, SelectionSettings, Shape,
 };
 use organza_train::metrics::{self, Point};
 use organza_train::{
-    Losses, Observer, OptimizerSettings, Outcome, Purse, Rows, RunFolder, RunPlan, StepMethod,
-    Task, run,
+    Losses, Observer, OptimizerSettings, Outcome, Purse, ReadRows, RunFolder, RunPlan, StepMethod,
+    Task, WriteRows, run,
 };
 
 /// One parameter that every step moves by about -1, with validation data that wants -4.
@@ -24,12 +23,12 @@ impl Task for Slope {
         1
     }
 
-    fn gradient(&self, _: &[f32], _: u64, _: &mut PrivateRandom, rows: &mut dyn Rows) {
-        rows.row(0)[0] += 1.0;
+    fn gradient(&self, _: u64, _: &[u32], _: &dyn ReadRows, gradient: &mut dyn WriteRows) {
+        gradient.row(0)[0] += 1.0;
     }
 
-    fn evaluate(&self, parameters: &[f32]) -> Losses {
-        let validation = f64::from((parameters[0] + 4.0).abs());
+    fn evaluate(&self, weights: &dyn ReadRows) -> Losses {
+        let validation = f64::from((weights.row(0)[0] + 4.0).abs());
         Losses { train: 0.0, validation, test: 0.0 }
     }
 }

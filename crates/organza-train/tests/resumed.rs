@@ -10,8 +10,8 @@ use organza_mechanism::{
 };
 use organza_train::metrics::Point;
 use organza_train::{
-    Losses, Observer, OptimizerSettings, Outcome, Purse, Rows, RunError, RunFolder, RunPlan,
-    StepMethod, Task, run,
+    Losses, Observer, OptimizerSettings, Outcome, Purse, ReadRows, RunError, RunFolder, RunPlan,
+    StepMethod, Task, WriteRows, run,
 };
 use std::path::Path;
 
@@ -22,12 +22,6 @@ const STEPS: u64 = 40;
 /// Units pull two rows each towards each other, one of their own and one drawn.
 struct Pairs;
 
-impl Pairs {
-    fn rows(unit: u64, random: &mut PrivateRandom) -> [u32; 2] {
-        [unit as u32 * 7 % ROWS, (random.word() % u64::from(ROWS / 100)) as u32]
-    }
-}
-
 impl Task for Pairs {
     fn tables(&self) -> Vec<(u64, u64)> {
         vec![(u64::from(ROWS), DIMENSIONS as u64)]
@@ -37,29 +31,27 @@ impl Task for Pairs {
         400
     }
 
-    fn gradient(
-        &self,
-        parameters: &[f32],
-        unit: u64,
-        random: &mut PrivateRandom,
-        rows: &mut dyn Rows,
-    ) {
-        let [one, other] = Self::rows(unit, random);
-        for (one, other) in [(one, other), (other, one)] {
-            let place = |row: u32, inside: usize| parameters[row as usize * DIMENSIONS + inside];
-            for (inside, slope) in rows.row(one).iter_mut().enumerate() {
-                *slope += place(one, inside) - place(other, inside);
+    fn draw(&self, unit: u64, random: &mut PrivateRandom, draw: &mut Vec<u32>) {
+        draw.push(unit as u32 * 7 % ROWS);
+        draw.push((random.word() % u64::from(ROWS / 100)) as u32);
+    }
+
+    fn reads(&self, _: u64, draw: &[u32], visit: &mut dyn FnMut(u32)) {
+        draw.iter().for_each(|row| visit(*row));
+    }
+
+    fn gradient(&self, _: u64, draw: &[u32], weights: &dyn ReadRows, gradient: &mut dyn WriteRows) {
+        for (one, other) in [(draw[0], draw[1]), (draw[1], draw[0])] {
+            let (here, there) = (weights.row(one), weights.row(other));
+            for (slope, (here, there)) in gradient.row(one).iter_mut().zip(here.iter().zip(there)) {
+                *slope += here - there;
             }
         }
     }
 
-    fn reads(&self, unit: u64, random: &mut PrivateRandom, visit: &mut dyn FnMut(u32)) -> bool {
-        Self::rows(unit, random).into_iter().for_each(visit);
-        true
-    }
-
-    fn evaluate(&self, parameters: &[f32]) -> Losses {
-        let sum = parameters.iter().map(|value| f64::from(*value).powi(2)).sum();
+    fn evaluate(&self, weights: &dyn ReadRows) -> Losses {
+        let values = (0..ROWS).flat_map(|row| weights.row(row));
+        let sum = values.map(|value| f64::from(*value).powi(2)).sum();
         Losses { train: sum, validation: -sum, test: sum }
     }
 }

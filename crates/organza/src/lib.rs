@@ -25,3 +25,4 @@ pub use organza_mechanism as mechanism;
 pub use organza_model as model;
 pub use organza_report as report;
 pub use organza_train as train;
+pub use organza_words as words;

@@ -33,7 +33,6 @@ const MOST_RECORDS: u64 = 10_000;
 #[derive(Clone, Debug)]
 pub struct Accountant {
     neighbouring: Neighbouring,
-    centred: bool,
     precision: f64,
     records: u64,
     charged: Charged,
@@ -81,24 +80,10 @@ impl Accountant {
     ///
     /// Events are taken to state their parameters for `neighbouring`. Under replace-one a Poisson
     /// batch makes delta rarer and does not amplify epsilon, because the sensitivity to replacement
-    /// says nothing of a batch that lacks the unit; [`Self::centred`] adds what is missing.
+    /// says nothing of a batch that lacks the unit.
     pub fn new(neighbouring: Neighbouring) -> Self {
         let charged = Charged::default();
-        Self { neighbouring, centred: false, precision: PRECISION, records: 1, charged }
-    }
-
-    /// Promises, for the replace-one relation, that every sampled Gaussian acts on a sum to which a
-    /// present unit contributes a vector of norm at most *half* the sensitivity to replacement, and an
-    /// absent unit nothing: as where contributions are clipped to norm C, the sum is divided by a
-    /// constant only, and the noise multiplier is relative to 2C. A second clip below C breaks the
-    /// promise: it may bring two units closer to each other than either is to none.
-    ///
-    /// # Privacy
-    /// Without this the answer is a bound for every mechanism of the stated sensitivity; with it, only
-    /// for such sums. Sampled steps that do more than add Gaussian noise are charged as without it.
-    pub fn centred(mut self) -> Self {
-        self.centred = true;
-        self
+        Self { neighbouring, precision: PRECISION, records: 1, charged }
     }
 
     /// Asks about `records` units at once: someone who has as many, or fewer, is there or not.
@@ -213,8 +198,8 @@ impl Accountant {
     }
 
     fn solver(&self, delta: f64) -> Result<Solver, AccountError> {
-        let Self { neighbouring, centred, precision, records, .. } = *self;
-        Solver::new(&self.charged.phases, records, neighbouring, centred, precision, delta)
+        let Self { neighbouring, precision, records, .. } = *self;
+        Solver::new(&self.charged.phases, records, neighbouring, precision, delta)
     }
 
     fn closed(&self) -> Result<Option<Closed>, AccountError> {

@@ -35,14 +35,6 @@ pub fn pair(noise_multiplier: f64, step: f64) -> Pair {
     pair(noise_multiplier, epsilon / (epsilon / step).ceil()).regrid(step)
 }
 
-/// The pair of two-sided geometric noise: randomised response with epsilon = 1 / `noise_multiplier`.
-///
-/// A count that moves by one has just the two losses plus and minus epsilon, so nothing smaller is
-/// sound; in particular the continuous Laplace pair of the same scale does *not* dominate it.
-pub fn discrete_pair(noise_multiplier: f64, step: f64) -> Pair {
-    pure::pair(1.0 / noise_multiplier, step)
-}
-
 /// The hockey stick of the Laplace pair at the threshold exp(`level`) (exact).
 pub(super) fn hockey_stick(level: f64, noise_multiplier: f64) -> f64 {
     let epsilon = 1.0 / noise_multiplier;
@@ -74,12 +66,14 @@ mod tests {
         }
     }
 
+    /// Two-sided geometric noise is charged as pure privacy: a count that moves by one has just the two losses
+    /// plus and minus epsilon, and the continuous pair of the same scale does not dominate it.
     #[test]
     fn discrete_noise_is_not_charged_as_continuous() {
         // Exact: Pr[z] = (1-a)/(1+a) a^|z|, shifted by one; total variation (1-a)/(1+a).
         let decay = libm::exp(-1.0);
         let truth = (1.0 - decay) / (1.0 + decay);
-        assert!((discrete_pair(1.0, 0.25).delta(0.0) - truth).abs() < 1e-14);
+        assert!((pure::pair(1.0, 0.25).delta(0.0) - truth).abs() < 1e-14);
         assert!(pair(1.0, 0.25).delta(0.0) < truth);
     }
 }

@@ -104,11 +104,6 @@ impl Prepared {
         step.max(least)
     }
 
-    /// The shift of the Gaussians, where there is nothing else.
-    pub(super) fn lone_shift(&self) -> Option<f64> {
-        (self.on_grids.is_empty() && self.smooth.is_empty()).then(|| self.shift_square.sqrt())
-    }
-
     /// The natural grid, where there is one.
     fn unit(&self) -> Option<f64> {
         let clustered = self.smooth.iter().filter_map(|(smooth, _)| match smooth {

@@ -20,7 +20,6 @@ pub(super) struct Solver {
     times: Vec<f64>,
     precision: f64,
     neighbouring: Neighbouring,
-    centred: bool,
 }
 
 impl Solver {
@@ -29,7 +28,6 @@ impl Solver {
         phases: &[Phase],
         records: u64,
         neighbouring: Neighbouring,
-        centred: bool,
         precision: f64,
         delta: f64,
     ) -> Result<Self, AccountError> {
@@ -46,7 +44,6 @@ impl Solver {
             times: phases.iter().map(|phase| phase.times as f64).collect(),
             precision,
             neighbouring,
-            centred,
         })
     }
 
@@ -59,7 +56,7 @@ impl Solver {
             .iter()
             .zip(&self.times)
             .map(|(phase, times)| {
-                let (atoms, rounding) = phase.atoms(self.neighbouring, self.centred, direction);
+                let (atoms, rounding) = phase.atoms(self.neighbouring, direction);
                 Use { times: *times, atoms, rounding }
             })
             .collect();

@@ -16,7 +16,7 @@ const MASS_ERROR: f64 = 64.0 * f64::EPSILON;
 #[derive(Clone, Debug)]
 pub(super) enum Source {
     /// One unit: the pair of what the batch is used for, to be sampled.
-    Unit { prepared: Prepared, rate: f64, tail: f64 },
+    Unit { prepared: Prepared, rate: f64 },
     /// A group of units whose step is Gaussian noise on a batch.
     Mixture(Mixture),
     /// A group of units whose step is anything else on a batch.
@@ -30,9 +30,6 @@ pub(super) enum Gridded {
     Unit {
         pair: Pair,
         rate: f64,
-        tail: f64,
-        /// The shift of the Gaussians, where there is nothing else.
-        lone_shift: Option<f64>,
         /// What the masses may have lost to rounding, relative to them.
         rounding: f64,
     },
@@ -46,7 +43,7 @@ impl Source {
         let rate = phase.rate;
         if records == 1 || rate >= 1.0 {
             let prepared = Prepared::new(&phase.batch.of_group(records)?, tail)?;
-            return Ok(Self::Unit { prepared, rate, tail });
+            return Ok(Self::Unit { prepared, rate });
         }
         if phase.batch.parts.is_empty() {
             let shift = phase.batch.shift_square.sqrt();
@@ -84,11 +81,10 @@ impl Source {
     /// The pair on the grid `step`.
     pub(super) fn gridded(&self, step: f64) -> Gridded {
         match self {
-            Self::Unit { prepared, rate, tail } => {
+            Self::Unit { prepared, rate } => {
                 let pair = prepared.pair(step);
                 let rounding = prepared.rounding(pair.masses.len());
-                let lone_shift = prepared.lone_shift();
-                Gridded::Unit { pair, rate: *rate, tail: *tail, lone_shift, rounding }
+                Gridded::Unit { pair, rate: *rate, rounding }
             }
             Self::Mixture(mixture) => Gridded::Group(mixture.cells(step), MASS_ERROR),
             Self::Comonotone(group) => {
@@ -101,22 +97,12 @@ impl Source {
 
 impl Gridded {
     /// The loss of one step in one direction, and what its masses may have lost to rounding.
-    ///
-    /// `centred` is the promise of [`super::Accountant::centred`].
-    pub(super) fn atoms(
-        &self,
-        neighbouring: Neighbouring,
-        centred: bool,
-        direction: Direction,
-    ) -> (Atoms, f64) {
+    pub(super) fn atoms(&self, neighbouring: Neighbouring, direction: Direction) -> (Atoms, f64) {
         match self {
-            Self::Unit { pair, rate, tail, lone_shift, rounding } => {
-                let atoms = match (neighbouring, lone_shift) {
-                    (Neighbouring::AddRemove, _) => Atoms::sampled(pair, *rate, direction),
-                    (Neighbouring::ReplaceOne, Some(shift)) if centred && *rate < 1.0 => {
-                        replace::centred(*shift, *rate, pair.step, *tail)
-                    }
-                    (Neighbouring::ReplaceOne, _) => replace::replaced(pair, *rate, direction),
+            Self::Unit { pair, rate, rounding } => {
+                let atoms = match neighbouring {
+                    Neighbouring::AddRemove => Atoms::sampled(pair, *rate, direction),
+                    Neighbouring::ReplaceOne => replace::replaced(pair, *rate, direction),
                 };
                 (atoms, *rounding)
             }

@@ -7,7 +7,7 @@
 //! loss distributions: by a tenth where epsilon is large, by as much as the double where it is small.
 
 mod capped;
-mod convert;
+pub mod convert;
 mod curve;
 mod general;
 mod group;
@@ -18,7 +18,6 @@ mod price;
 pub mod sampled;
 mod search;
 
-pub use convert::Conversion;
 pub use group::group_divergence;
 
 use crate::near;
@@ -61,19 +60,13 @@ pub enum Direction {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Accountant {
     relation: Neighbouring,
-    conversion: Conversion,
     prices: Vec<Price>,
 }
 
 impl Accountant {
     /// An account of nothing, for this relation.
     pub fn new(relation: Neighbouring) -> Self {
-        Self { relation, conversion: Conversion::default(), prices: Vec::new() }
-    }
-
-    /// The same with another conversion.
-    pub fn with_conversion(self, conversion: Conversion) -> Self {
-        Self { conversion, ..self }
+        Self { relation, prices: Vec::new() }
     }
 
     /// Whether this accountant has a sound treatment of the event, with the reason if not.
@@ -153,7 +146,7 @@ impl Accountant {
         }
         let (epsilon, order) = search::smallest(
             |order| self.divergence_at(order),
-            |order, divergence| self.conversion.epsilon(order, divergence, left),
+            |order, divergence| convert::epsilon(order, divergence, left),
         );
         if epsilon.is_finite() {
             return Ok((epsilon.max(0.0), order));
@@ -173,7 +166,7 @@ impl Accountant {
         }
         let (log_delta, _) = search::smallest(
             |order| self.divergence_at(order),
-            |order, divergence| self.conversion.log_delta(order, divergence, epsilon),
+            |order, divergence| convert::log_delta(order, divergence, epsilon),
         );
         let variation = convert::total_variation(self.divergence_at(search::LOWEST_ORDER));
         let inside = libm::exp(log_delta).min(variation) * (1.0 + 4.0 * f64::EPSILON);

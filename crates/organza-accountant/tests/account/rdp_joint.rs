@@ -1,8 +1,9 @@
 //! Selection of bounded range joined with noise at the paper's run, from the optimal pair of all draws.
 #![allow(clippy::unwrap_used)]
 
+use organza_accountant::rdp::Direction;
+use organza_accountant::rdp::convert::best_epsilon;
 use organza_accountant::rdp::sampled::{self, Selection};
-use organza_accountant::rdp::{Conversion, Direction};
 
 /// The best adaptive composition of `draws` draws of bounded range `range` (Dong, Durfee and Rogers
 /// 2020, section 6): V_j(e) = sup over t of p_t V_(j-1)(e - t) + (1 - p_t) V_(j-1)(e - t + range), by trying
@@ -67,7 +68,7 @@ fn the_papers_run_by_bounded_range() {
             (order, 200_000.0 * one)
         })
         .collect();
-    let (epsilon, order) = Conversion::Improved.best_epsilon(&curve, 1e-5).unwrap();
+    let (epsilon, order) = best_epsilon(&curve, 1e-5).unwrap();
     assert!((8.2..8.4).contains(&epsilon), "{epsilon} at {order}");
     // Sampling the two parts apart and adding them up would claim less, wrongly: they share a batch.
     let apart: Vec<(f64, f64)> = curve
@@ -77,6 +78,6 @@ fn the_papers_run_by_bounded_range() {
             (*order, 200_000.0 * (alone + sampled::gaussian(*order, 1e-4, 0.5).unwrap()))
         })
         .collect();
-    let (apart, _) = Conversion::Improved.best_epsilon(&apart, 1e-5).unwrap();
+    let (apart, _) = best_epsilon(&apart, 1e-5).unwrap();
     assert!(apart < 0.95 * epsilon, "{apart} {epsilon}");
 }

@@ -3,7 +3,7 @@
 use crate::words::{WIDE, Words};
 use organza_ledger::Unit;
 use organza_train::OptimizerSettings;
-use organza_train::settings::Method;
+use organza_words::settings::Method;
 
 /// The victims, with the runs on each side that showed what they gave away.
 pub(crate) fn found() -> Vec<(String, Words, u64)> {

@@ -3,8 +3,10 @@
 use crate::texts::Texts;
 use organza_audit::attack::{Knowledge, Neighbour, Observation, Promised, Victim};
 use organza_ledger::Unit;
-use organza_train::settings::{Method, SelectionRule, Settings, SplitSettings, VocabularyOrigin};
-use organza_train::{Ended, OptimizerSettings, Session, SessionError};
+use organza_train::settings::SelectionRule;
+use organza_train::{OptimizerSettings, SessionError};
+use organza_words::settings::{Method, Settings, SplitSettings, VocabularyOrigin};
+use organza_words::{Ended, Session};
 use std::fs;
 use std::path::Path;
 

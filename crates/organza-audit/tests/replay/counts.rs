@@ -3,7 +3,7 @@
 use crate::drawn::{WORDS, paid, samples, shared_lines, source, word};
 use crate::{Compared, l1, l2, worst};
 use organza_data::Objective;
-use organza_data::cooccurrence::{CooccurrenceSettings, PairCounts, PairWeights, WordCounts};
+use organza_data::cooccurrence::{CooccurrenceSettings, PairCounts, WordCounts};
 use organza_ledger::{Neighbouring, Unit};
 use organza_mechanism::CountNoise;
 
@@ -22,7 +22,6 @@ fn settings(unit: Unit, clip: f64) -> CooccurrenceSettings {
         noise,
         clip,
         bar: None,
-        weights: PairWeights::default(),
     }
 }
 

@@ -6,8 +6,8 @@ use organza_erm::{Descent, Weights};
 use organza_ledger::Unit;
 pub(crate) use organza_ledger::testing::paid;
 use organza_mechanism::{Batch, Plan, RandomSource};
-use organza_train::read_text;
-use organza_train::settings::{Method, Settings};
+use organza_words::read_text;
+use organza_words::settings::{Method, Settings};
 use std::fs;
 use std::path::Path;
 

@@ -6,10 +6,10 @@ use organza_data::{Negatives, Objective};
 use organza_ledger::{MaxNoise, Neighbouring, Unit};
 use organza_mechanism::{
     By, NoiseSettings, Plan, PlanSettings, Purpose, Selection, SelectionSettings, Shape,
-    UnitGradient,
 };
 use organza_model::{Layout, WordVectors};
-use organza_train::{Rows, Task, WordTask};
+use organza_train::{Task, WriteRows};
+use organza_words::WordTask;
 use std::collections::{BTreeMap, BTreeSet};
 
 const LINES: usize = 30;
@@ -72,14 +72,6 @@ struct Released {
     values: BTreeMap<u64, f64>,
 }
 
-struct Into<'a>(&'a mut UnitGradient, Vec<f32>);
-
-impl Rows for Into<'_> {
-    fn row(&mut self, row: u32) -> &mut [f32] {
-        self.0.row(row).unwrap_or(&mut self.1)
-    }
-}
-
 /// One step from `parameters`, by the plan and on the task that `fault` makes of them.
 fn released(
     settings: &PlanSettings,
@@ -97,21 +89,22 @@ fn released(
     let drawn = units + u64::from(fault == Fault::CountedTwice && has_last);
     let batch = batch(&Plan::new(settings).unwrap(), drawn, step);
     let joined = batch.units().to_vec();
+    let rows = task.model().rows(parameters).unwrap();
     let selected = batch
         .sum(|unit, gradient| {
             let unit = unit.min(units - 1);
             let mut random = source().substream(Purpose::Negatives, step, unit);
-            let mut rows = Into(gradient, Vec::new());
-            task.gradient(parameters, unit, &mut random, &mut rows);
+            let mut draw = Vec::new();
+            task.draw(unit, &mut random, &mut draw);
+            task.gradient(unit, &draw, &rows, gradient);
             if fault == Fault::SeesOthers {
                 let share = 1e-3 / units as f32;
-                let mut random = source().substream(Purpose::Negatives, step, unit);
                 let mut read = BTreeSet::new();
-                task.reads(unit, &mut random, &mut |row| {
+                task.reads(unit, &draw, &mut |row| {
                     read.insert(row);
                 });
                 for row in read {
-                    rows.row(row).iter_mut().for_each(|slope| *slope *= share);
+                    WriteRows::row(gradient, row).iter_mut().for_each(|slope| *slope *= share);
                 }
             }
         })

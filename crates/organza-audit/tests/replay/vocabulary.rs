@@ -2,8 +2,9 @@
 
 use crate::drawn::{paid, read, shared_lines, source, word};
 use crate::{Compared, l1, worst};
-use organza_data::{PrivateVocabularyPlan, PrivateVocabularySettings, VocabularyRule};
+use organza_data::{PrivateVocabularyPlan, PrivateVocabularySettings};
 use organza_ledger::{Neighbouring, Unit};
+use organza_mechanism::ItemRule;
 use std::collections::BTreeMap;
 
 /// So many words of a line count.
@@ -17,7 +18,7 @@ fn released(text: &str, most: u64) -> BTreeMap<String, f64> {
         neighbouring: Neighbouring::AddRemove,
         size: None,
         words_per_unit: most,
-        rule: VocabularyRule::Laplace { epsilon: 6.0, delta: 1e-3 },
+        rule: ItemRule::Laplace { epsilon: 6.0, delta: 1e-3 },
     });
     let plan = plan.unwrap();
     let release = plan.release(&source());
@@ -25,7 +26,7 @@ fn released(text: &str, most: u64) -> BTreeMap<String, f64> {
     let folder = tempfile::tempdir().unwrap();
     let words = plan.paid(release, paid).words(&read(text, folder.path())).unwrap();
     let names = words.vocabulary.words().iter().map(|word| word.to_string());
-    names.zip(words.counts.unwrap()).collect()
+    names.zip(words.counts).collect()
 }
 
 /// How far the counts of neighbours are apart whose plan keeps `most` words of a line.

@@ -2,7 +2,6 @@
 
 use crate::output::{GOOD, Output};
 use clap::Args;
-use organza_report::run::RunFiles;
 use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;
@@ -32,8 +31,7 @@ pub(crate) struct Report {
 
 impl Report {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
-        let files = RunFiles::read(&self.run)?;
-        let page = files.page();
+        let (files, page) = organza_words::page(&self.run)?;
         page.write(&self.run, REPORT)?;
         let report = self.run.join(REPORT);
         let private = files.certificate.private && !page.has_marks();

@@ -3,7 +3,8 @@
 use super::train::Running;
 use crate::output::Output;
 use clap::Args;
-use organza_train::Session;
+use organza_train::Application;
+use organza_words::{Session, Words};
 use std::path::PathBuf;
 
 /// Go on with a run that was stopped
@@ -25,7 +26,7 @@ pub(crate) struct Resume {
 impl Resume {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
         self.running.train(&self.folder, output, || {
-            Session::resume_on(&self.folder, self.ledger.as_deref())
+            Session::resume_with(&self.folder, self.ledger.as_deref(), Words::read)
         })
     }
 }

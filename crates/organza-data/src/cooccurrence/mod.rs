@@ -19,7 +19,7 @@ mod together;
 mod words;
 
 pub use pairs::{NoisyPair, NoisyPairs, PairCounts};
-pub use settings::{CooccurrenceSettings, PairWeights};
+pub use settings::CooccurrenceSettings;
 pub use sizes::{NoisySizes, UnitSizes};
 pub use table::PairTable;
 pub use words::{NoisyWords, WordCounts};

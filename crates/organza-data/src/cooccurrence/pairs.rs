@@ -1,6 +1,6 @@
 //! The noisy table of pairs.
 
-use super::settings::{CooccurrenceSettings, PairWeights};
+use super::settings::CooccurrenceSettings;
 use super::table::PairTable;
 use super::together::{Seen, walk};
 use crate::{DataError, Samples, Units};
@@ -13,7 +13,7 @@ use organza_mechanism::{HistogramPlan, RandomSource, Release, UnitCounts};
 /// - Unit `pair`: each ordered training pair is one unit and one count in one unordered cell: L1
 ///   sensitivity 1.
 /// - Units `line` and `user`: two places within a window of each other are one count in the cell of
-///   their words; the counts of the whole unit, weighted, are clipped in L2.
+///   their words; the counts of the whole unit are clipped in L2.
 ///
 /// The vocabulary must be public or released before; which cells there are follows from it alone.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ impl PairCounts {
         self.plan.event()
     }
 
-    /// The histogram behind it: bar, deviation and what corrects for the bar, in weighted counts.
+    /// The histogram behind it: bar, deviation and what corrects for the bar.
     pub fn histogram_plan(&self) -> &HistogramPlan {
         &self.plan
     }
@@ -63,45 +63,19 @@ impl PairCounts {
         self.settings.check_data(samples, units)?;
         let mut histogram = self.plan.histogram();
         let mut unit = UnitCounts::new();
-        walk(samples, units, &self.settings.weights, |seen| match seen {
-            Seen::Together(one, other, weight) => unit.add(self.table.cell(one, other), weight),
-            Seen::EndOfUnit => {
-                self.weigh(&mut unit);
-                histogram.add(&mut unit);
-            }
+        walk(samples, units, |seen| match seen {
+            Seen::Together(one, other) => unit.add(self.table.cell(one, other), 1.0),
+            Seen::EndOfUnit => histogram.add(&mut unit),
         })?;
         let noisy = histogram.noise(release, paid)?;
-        let weights = &self.settings.weights;
         let pairs = noisy
             .cells()
             .map(|(cell, count)| {
                 let (larger, smaller) = self.table.words_of(cell);
-                let weight = weights.of_word(larger) * weights.of_word(smaller);
-                NoisyPair { larger, smaller, count: count / weight }
+                NoisyPair { larger, smaller, count }
             })
             .collect();
-        Ok(NoisyPairs {
-            pairs,
-            table: self.table,
-            plan: self.plan.clone(),
-            weights: weights.clone(),
-            unit: self.settings.unit,
-        })
-    }
-
-    /// Caps and weights the cells of a complete unit.
-    fn weigh(&self, unit: &mut UnitCounts) {
-        let PairWeights { most_per_cell, by_word, .. } = &self.settings.weights;
-        if most_per_cell.is_none() && by_word.is_none() {
-            return;
-        }
-        for (cell, amount) in unit.merge() {
-            let (larger, smaller) = self.table.words_of(*cell);
-            let weights = &self.settings.weights;
-            *amount = amount.min(most_per_cell.unwrap_or(f64::INFINITY))
-                * weights.of_word(larger)
-                * weights.of_word(smaller);
-        }
+        Ok(NoisyPairs { pairs, plan: self.plan.clone(), unit: self.settings.unit })
     }
 }
 
@@ -112,7 +86,7 @@ pub struct NoisyPair {
     pub larger: u32,
     /// The word of the smaller number, or the same one.
     pub smaller: u32,
-    /// How often they stand together, with noise; without the weights of words.
+    /// How often they stand together, with noise.
     pub count: f64,
 }
 
@@ -120,9 +94,7 @@ pub struct NoisyPair {
 #[derive(Clone, Debug)]
 pub struct NoisyPairs {
     pairs: Vec<NoisyPair>,
-    table: PairTable,
     plan: HistogramPlan,
-    weights: PairWeights,
     unit: Unit,
 }
 
@@ -132,12 +104,7 @@ impl NoisyPairs {
         &self.pairs
     }
 
-    /// All cells there are.
-    pub fn table(&self) -> PairTable {
-        self.table
-    }
-
-    /// The histogram it came from, in weighted counts.
+    /// The histogram it came from.
     pub fn histogram_plan(&self) -> &HistogramPlan {
         &self.plan
     }
@@ -146,32 +113,5 @@ impl NoisyPairs {
     /// for lines and users, because any two places are (target, context) in both directions.
     pub fn pairs_per_count(&self) -> f64 {
         if self.unit == Unit::Pair { 1.0 } else { 2.0 }
-    }
-
-    /// The weight of a cell before clip and noise.
-    pub fn weight(&self, one: u32, other: u32) -> f64 {
-        self.weights.of_word(one) * self.weights.of_word(other)
-    }
-
-    /// The bar of a cell, in counts.
-    pub fn bar(&self, one: u32, other: u32) -> Option<f64> {
-        self.plan.bar().map(|bar| bar / self.weight(one, other))
-    }
-
-    /// The standard deviation of the noise of a cell, in counts.
-    pub fn deviation(&self, one: u32, other: u32) -> f64 {
-        self.plan.deviation() / self.weight(one, other)
-    }
-
-    /// How likely a cell with this true count is released.
-    pub fn chance_above(&self, one: u32, other: u32, count: f64) -> f64 {
-        self.plan.chance_above(count * self.weight(one, other))
-    }
-
-    /// The expectation of the noise of a cell with this true count where it is released, and of 0
-    /// where it is not, in counts.
-    pub fn excess_above(&self, one: u32, other: u32, count: f64) -> f64 {
-        let weight = self.weight(one, other);
-        self.plan.excess_above(count * weight) / weight
     }
 }

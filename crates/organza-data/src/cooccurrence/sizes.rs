@@ -1,6 +1,5 @@
 //! How large units are: a noisy histogram of the norms of their counts, from which clips are chosen.
 
-use super::settings::PairWeights;
 use super::table::PairTable;
 use super::together::{Seen, walk};
 use crate::{DataError, Samples, Units};
@@ -63,11 +62,11 @@ impl UnitSizes {
         let mut histogram = self.plan.histogram();
         let (mut pairs, mut words) = (UnitCounts::new(), UnitCounts::new());
         let mut sizes = UnitCounts::new();
-        walk(samples, units, &PairWeights::default(), |seen| match seen {
-            Seen::Together(one, other, weight) => {
-                pairs.add(table.cell(one, other), weight);
-                words.add(one.into(), weight);
-                words.add(other.into(), weight);
+        walk(samples, units, |seen| match seen {
+            Seen::Together(one, other) => {
+                pairs.add(table.cell(one, other), 1.0);
+                words.add(one.into(), 1.0);
+                words.add(other.into(), 1.0);
             }
             Seen::EndOfUnit => {
                 for (first, counts) in [(0, &mut pairs), (BINS, &mut words)] {

@@ -43,7 +43,6 @@ fn settings(unit: Unit, clip: f64) -> CooccurrenceSettings {
         noise,
         clip,
         bar: None,
-        weights: PairWeights::default(),
     }
 }
 
@@ -63,15 +62,15 @@ fn words(samples: &Samples, settings: CooccurrenceSettings) -> Result<NoisyWords
     counts.count(samples, &units, &release, charged)
 }
 
-/// Cells of a unit by counting any two places, with a weight by distance.
-fn naive(lines: &[&Vec<u32>], weight: impl Fn(usize) -> f64) -> BTreeMap<(u32, u32), f64> {
+/// Cells of a unit by counting any two places.
+fn naive(lines: &[&Vec<u32>]) -> BTreeMap<(u32, u32), f64> {
     let mut cells = BTreeMap::new();
     for line in lines {
         for one in 0..line.len() {
             for other in one + 1..line.len() {
                 if other - one <= WINDOW as usize {
                     let pair = (line[one].max(line[other]), line[one].min(line[other]));
-                    *cells.entry(pair).or_default() += weight(other - one);
+                    *cells.entry(pair).or_default() += 1.0;
                 }
             }
         }
@@ -117,7 +116,7 @@ proptest! {
     fn counts_agree_with_counting(lines in some_lines()) {
         if let Some(samples) = samples(&lines) {
             let all: Vec<_> = lines.iter().map(|(_, line)| line).collect();
-            let once = naive(&all, |_| 1.0);
+            let once = naive(&all);
             // Each of two places is a training pair in both directions.
             let twice = once.iter().map(|(cell, count)| (*cell, 2.0 * count)).collect();
             let noisy = pairs(&samples, settings(Unit::Pair, 0.0)).unwrap();
@@ -137,30 +136,20 @@ proptest! {
         }
     }
 
-    /// Weights, caps and clips act on one unit at a time.
+    /// A clip acts on one unit at a time.
     #[test]
-    fn weights_act_unit_by_unit(lines in some_lines(), clip in 0.5_f64..4.0, most in 0.5_f64..2.0) {
+    fn clips_act_unit_by_unit(lines in some_lines(), clip in 0.5_f64..4.0) {
         if let Some(samples) = samples(&lines) {
-            let by_word: Vec<f64> = (1..=WORDS).map(|word| 1.0 / f64::from(word).sqrt()).collect();
-            let weight = |(larger, smaller): (u32, u32)| by_word[larger as usize] * by_word[smaller as usize];
             for unit in [Unit::Line, Unit::User] {
                 let expected = sum_of(by_unit(&lines, unit).into_iter().map(|lines| {
-                    let mut cells = naive(&lines, |distance| [1.0, 0.5][distance - 1]);
-                    cells.iter_mut().for_each(|(cell, count)| *count = count.min(most) * weight(*cell));
+                    let mut cells = naive(&lines);
                     let norm = cells.values().map(|count| count * count).sum::<f64>().sqrt();
                     let scale = (clip / norm).min(1.0);
-                    cells.iter_mut().for_each(|(cell, count)| *count *= scale / weight(*cell));
+                    cells.values_mut().for_each(|count| *count *= scale);
                     cells
                 }));
-                let mut settings = settings(unit, clip);
-                settings.weights = PairWeights {
-                    by_distance: Some(vec![1.0, 0.5]),
-                    most_per_cell: Some(most),
-                    by_word: Some(by_word.clone()),
-                };
-                let noisy = pairs(&samples, settings).unwrap();
+                let noisy = pairs(&samples, settings(unit, clip)).unwrap();
                 prop_assert!(agrees(&noisy, &expected, 0.02));
-                prop_assert!((noisy.deviation(3, 1) * noisy.weight(3, 1) / noisy.histogram_plan().deviation() - 1.0).abs() < 1e-12);
             }
         }
     }
@@ -194,12 +183,13 @@ fn wide_vocabularies_cost_what_occurs() {
     // Of five thousand million cells a few hundred have so much noise.
     settings.bar = Some(16.0);
     let noisy = pairs(&samples, settings).unwrap();
-    let expected = noisy.table().cells() as f64 * noisy.chance_above(9, 8, 0.0);
+    let expected =
+        PairTable::new(100_000).cells() as f64 * noisy.histogram_plan().chance_above(0.0);
     let deviations = (noisy.pairs().len() as f64 - expected) / expected.sqrt();
     assert!(expected > 300.0 && deviations.abs() < 5.0, "{expected} {deviations}");
     assert!(noisy.pairs().iter().all(|pair| pair.count >= 16.0 && pair.larger < 100_000));
     assert!(noisy.pairs().is_sorted_by_key(|pair| (pair.larger, pair.smaller)));
-    assert_eq!(noisy.bar(1, 2), Some(16.0));
+    assert_eq!(noisy.histogram_plan().bar(), Some(16.0));
 }
 
 #[test]
@@ -212,15 +202,6 @@ fn what_cannot_be_counted_is_refused() {
     let mut clipped = settings(Unit::Pair, 1.0);
     clipped.clip = Some(1.0);
     assert!(refused(clipped).contains("a training pair is one count"));
-    let mut weighted = settings(Unit::Pair, 1.0);
-    weighted.weights.most_per_cell = Some(1.0);
-    assert!(refused(weighted).contains("a training pair is one count"));
-    let mut short = settings(Unit::Line, 1.0);
-    short.weights.by_word = Some(vec![1.0; 3]);
-    assert!(refused(short).contains("there must be 8 of them"));
-    let mut negative = settings(Unit::Line, 1.0);
-    negative.weights.by_distance = Some(vec![1.0, -1.0]);
-    assert!(refused(negative).contains("negative"));
     let mut other_noise = settings(Unit::Line, 1.0);
     other_noise.noise = CountNoise::DiscreteLaplace { epsilon: 1.0 };
     assert!(refused(other_noise).contains("does not suit"));

@@ -1,15 +1,13 @@
 //! Walks through the words that stand together, unit by unit.
 
-use super::settings::PairWeights;
 use crate::{DataError, Objective, Samples, Units};
 use organza_ledger::Unit;
 
 /// What a walk meets.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Seen {
-    /// Two words of the unit, of which the second is the one to be predicted where that matters, and
-    /// what they count.
-    Together(u32, u32, f64),
+    /// Two words of the unit, of which the second is the one to be predicted where that matters.
+    Together(u32, u32),
     /// The unit is complete.
     EndOfUnit,
 }
@@ -19,7 +17,6 @@ pub(super) enum Seen {
 pub(super) fn walk(
     samples: &Samples,
     units: &Units,
-    weights: &PairWeights,
     mut see: impl FnMut(Seen),
 ) -> Result<(), DataError> {
     if units.unit() == Unit::Pair {
@@ -27,7 +24,7 @@ pub(super) fn walk(
             return Err(DataError::PairsNeeded);
         }
         for pair in units.pairs(samples) {
-            see(Seen::Together(pair.target, pair.context, 1.0));
+            see(Seen::Together(pair.target, pair.context));
             see(Seen::EndOfUnit);
         }
         return Ok(());
@@ -37,12 +34,8 @@ pub(super) fn walk(
         for &line in units.lines_of(unit).unwrap_or_default() {
             let tokens = samples.corpus().line(line);
             for (place, &word) in tokens.iter().enumerate() {
-                let after = tokens[place + 1..].iter().take(window);
-                for (distance, &other) in (1..).zip(after) {
-                    let weight = weights.at_distance(distance);
-                    if weight > 0.0 {
-                        see(Seen::Together(word, other, weight));
-                    }
+                for &other in tokens[place + 1..].iter().take(window) {
+                    see(Seen::Together(word, other));
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! The noisy counts of words, which are paid for on their own.
 
-use super::settings::{CooccurrenceSettings, PairWeights, wrong};
+use super::settings::{CooccurrenceSettings, wrong};
 use super::together::{Seen, walk};
 use crate::{DataError, Samples, Units};
 use organza_ledger::{Charged, Event, Unit};
@@ -15,7 +15,7 @@ use organza_mechanism::{HistogramPlan, RandomSource, Release, UnitCounts};
 ///   left out: any two places are a pair in both directions, so targets and contexts have the same
 ///   counts, and counting both would double the sensitivity with the counts.)
 /// - Units `line` and `user`: two places within a window of each other are one count for each of
-///   their words; the counts of the whole unit, weighted, are clipped in L2.
+///   their words; the counts of the whole unit are clipped in L2.
 #[derive(Clone, Debug)]
 pub struct WordCounts {
     settings: CooccurrenceSettings,
@@ -41,7 +41,7 @@ impl WordCounts {
         self.plan.event()
     }
 
-    /// The histogram behind it, in weighted counts.
+    /// The histogram behind it.
     pub fn histogram_plan(&self) -> &HistogramPlan {
         &self.plan
     }
@@ -65,35 +65,19 @@ impl WordCounts {
         self.settings.check_data(samples, units)?;
         let mut histogram = self.plan.histogram();
         let mut unit = UnitCounts::new();
-        let weights = &self.settings.weights;
         let one_sided = self.settings.unit == Unit::Pair;
-        walk(samples, units, weights, |seen| match seen {
-            Seen::Together(one, other, weight) => {
-                unit.add(other.into(), weight);
+        walk(samples, units, |seen| match seen {
+            Seen::Together(one, other) => {
+                unit.add(other.into(), 1.0);
                 if !one_sided {
-                    unit.add(one.into(), weight);
+                    unit.add(one.into(), 1.0);
                 }
             }
-            Seen::EndOfUnit => {
-                weigh(weights, &mut unit);
-                histogram.add(&mut unit);
-            }
+            Seen::EndOfUnit => histogram.add(&mut unit),
         })?;
         let noisy = histogram.noise(release, paid)?;
-        let counts =
-            noisy.cells().map(|(word, count)| count / weights.of_word(word as u32)).collect();
-        let deviation = self.plan.deviation();
-        Ok(NoisyWords { counts, deviation, weights: weights.clone() })
-    }
-}
-
-fn weigh(weights: &PairWeights, unit: &mut UnitCounts) {
-    if weights.most_per_cell.is_none() && weights.by_word.is_none() {
-        return;
-    }
-    for (word, amount) in unit.merge() {
-        let most = weights.most_per_cell.unwrap_or(f64::INFINITY);
-        *amount = amount.min(most) * weights.of_word(*word as u32);
+        let counts = noisy.cells().map(|(_, count)| count).collect();
+        Ok(NoisyWords { counts, deviation: self.plan.deviation() })
     }
 }
 
@@ -102,7 +86,6 @@ fn weigh(weights: &PairWeights, unit: &mut UnitCounts) {
 pub struct NoisyWords {
     counts: Vec<f64>,
     deviation: f64,
-    weights: PairWeights,
 }
 
 impl NoisyWords {
@@ -111,8 +94,8 @@ impl NoisyWords {
         &self.counts
     }
 
-    /// The standard deviation of the noise on the count of a word.
-    pub fn deviation(&self, word: u32) -> f64 {
-        self.deviation / self.weights.of_word(word)
+    /// The standard deviation of the noise on a count.
+    pub fn deviation(&self) -> f64 {
+        self.deviation
     }
 }

@@ -1,11 +1,12 @@
 //! A built-in corpus whose true neighbours are known: the first run needs no data at all.
 
+mod alias;
 mod names;
 mod words;
 
-use crate::alias::AliasTable;
 use crate::source::Visit;
 use crate::{DataError, Line, Place, TextSource};
+use alias::AliasTable;
 use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::sample::{below, coin};
 use organza_mechanism::{Purpose, RandomSource};
@@ -62,11 +63,6 @@ impl Synthetic {
     /// The topic of a word; none for words that go with all topics, and unknown ones.
     pub fn topic(word: &str) -> Option<&str> {
         names::topic(word)
-    }
-
-    /// The names of the topics of the corpus of 300 words, the most frequent first.
-    pub fn topics() -> impl Iterator<Item = &'static str> {
-        TOPICS.iter().map(|(name, _)| *name)
     }
 
     /// The true neighbours of a word in the corpus of 300 words: the other words of its topic, the most
@@ -213,7 +209,6 @@ mod tests {
         assert!(Synthetic::neighbours("rain").contains(&"snow"));
         assert_eq!(Synthetic::topic("good"), None);
         assert!(Synthetic::neighbours("good").is_empty());
-        assert_eq!(Synthetic::topics().count(), 16);
     }
 
     /// Wider corpora have the number of words that was asked for, each with a name of its own that no

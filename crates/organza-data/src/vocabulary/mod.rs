@@ -6,7 +6,6 @@ mod private_tests;
 
 pub use private::{
     PrivateVocabulary, PrivateVocabularyPlan, PrivateVocabularySettings, PrivateWords,
-    VocabularyRule,
 };
 
 use crate::source::TextPath;

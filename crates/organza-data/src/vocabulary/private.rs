@@ -11,41 +11,6 @@ use std::sync::Mutex;
 /// The words of a training pair.
 const WORDS_OF_PAIR: u64 = 2;
 
-/// How words are released.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum VocabularyRule {
-    /// The number of units with a word, with discrete Laplace noise, above a threshold.
-    Laplace {
-        /// The guarantee, but for `delta`.
-        epsilon: f64,
-        /// The probability that a word of one unit alone shows.
-        delta: f64,
-    },
-    /// The number of units with a word, with rounded Gaussian noise, above a threshold.
-    Gaussian {
-        /// Standard deviation over sensitivity.
-        multiplier: f64,
-        /// The probability that a word of one unit alone shows.
-        delta: f64,
-    },
-    /// Each of the j words of a unit counts 1 / sqrt(j): the best where units have many words.
-    WeightedGaussian {
-        /// Standard deviation over sensitivity.
-        multiplier: f64,
-        /// The probability that a word of one unit alone shows.
-        delta: f64,
-    },
-    /// The top words down to a noisy bar (Durfee and Rogers 2019), without counts; needs a size.
-    LimitedDomain {
-        /// The bounded range of one draw; there are as many draws as the vocabulary has words.
-        epsilon: f64,
-        /// The probability that a word outside the common domain shows.
-        delta: f64,
-        /// How many of the most frequent words are candidates.
-        domain: u64,
-    },
-}
-
 /// Settings of a private vocabulary.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrivateVocabularySettings {
@@ -60,7 +25,7 @@ pub struct PrivateVocabularySettings {
     /// How many distinct words of a unit count; a pair has 2.
     pub words_per_unit: u64,
     /// Noise and threshold.
-    pub rule: VocabularyRule,
+    pub rule: ItemRule,
 }
 
 /// A checked plan for a private vocabulary.
@@ -101,20 +66,7 @@ impl PrivateVocabularyPlan {
             Unit::Pair => {}
             unit => return Err(DataError::NoSuchUnit(unit)),
         }
-        let rule = match settings.rule {
-            VocabularyRule::Laplace { epsilon, delta } => ItemRule::Laplace { epsilon, delta },
-            VocabularyRule::Gaussian { multiplier, delta } => {
-                ItemRule::Gaussian { multiplier, delta }
-            }
-            VocabularyRule::WeightedGaussian { multiplier, delta } => {
-                ItemRule::WeightedGaussian { multiplier, delta }
-            }
-            VocabularyRule::LimitedDomain { epsilon, delta, domain } => {
-                let draws = settings.size.unwrap_or_default() as u64;
-                ItemRule::LimitedDomain { epsilon, delta, domain, draws }
-            }
-        };
-        let PrivateVocabularySettings { words_per_unit, neighbouring, .. } = settings;
+        let PrivateVocabularySettings { words_per_unit, neighbouring, rule, .. } = settings;
         let items =
             ItemsPlan::new(ItemSettings { items_per_unit: words_per_unit, neighbouring, rule })?;
         Ok(Self { settings, items })
@@ -130,8 +82,8 @@ impl PrivateVocabularyPlan {
         self.items.event()
     }
 
-    /// The noisy count that a word must reach, where the rule has a fixed one.
-    pub fn threshold(&self) -> Option<f64> {
+    /// The noisy count that a word must reach.
+    pub fn threshold(&self) -> f64 {
         self.items.threshold()
     }
 
@@ -158,11 +110,10 @@ pub struct PrivateVocabulary {
 pub struct PrivateWords {
     /// The words, those of the largest noisy counts first.
     pub vocabulary: Vocabulary,
-    /// The noisy count of each word, where the rule releases counts: of units, weighted where the rule
-    /// weights them.
-    pub counts: Option<Vec<f64>>,
+    /// The noisy count of each word: of units, weighted where the rule weights them.
+    pub counts: Vec<f64>,
     /// The standard deviation of the noise on a count.
-    pub deviation: Option<f64>,
+    pub deviation: f64,
     /// What the vocabulary is, in words.
     pub fact: PublicFact,
 }
@@ -199,18 +150,15 @@ impl PrivateVocabulary {
         let vocabulary = Vocabulary::new(words)?;
         let fact = fact(self.statement(vocabulary.len()));
         let deviation = self.plan.items.deviation();
-        Ok(PrivateWords { vocabulary, counts: counts.into_iter().collect(), deviation, fact })
+        Ok(PrivateWords { vocabulary, counts, deviation, fact })
     }
 
     fn statement(&self, found: usize) -> String {
         let PrivateVocabularySettings { unit, words_per_unit, .. } = self.plan.settings;
-        let bar = match self.plan.threshold() {
-            Some(threshold) => format!("noisy counts from {threshold:.1} on"),
-            None => "a limited domain".to_owned(),
-        };
+        let threshold = self.plan.threshold();
         format!(
             "{found} words, released with noise and charged on the ledger (unit {unit}, at most \
-             {words_per_unit} words of each, {bar})"
+             {words_per_unit} words of each, noisy counts from {threshold:.1} on)"
         )
     }
 }

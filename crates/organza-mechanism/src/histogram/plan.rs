@@ -135,14 +135,6 @@ impl HistogramPlan {
         self.bar.map_or(1.0, |bar| self.noise.chance_at_least(self.needed(bar, count)))
     }
 
-    /// The expectation of the noise of a cell with this true count where it is released, and of 0
-    /// where it is not. So what is released of a cell, with 0 for nothing, has the expectation
-    /// `count * chance_above(count) + excess_above(count)`.
-    pub fn excess_above(&self, count: f64) -> f64 {
-        let excess = |bar| self.noise.excess_at_least(self.needed(bar, count)) * self.step;
-        self.bar.map_or(0.0, excess)
-    }
-
     /// The noise that lifts a true count to the bar.
     fn needed(&self, bar: i64, count: f64) -> i64 {
         bar.saturating_sub((count / self.step).round() as i64)

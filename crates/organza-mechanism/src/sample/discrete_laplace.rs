@@ -25,14 +25,6 @@ impl DiscreteLaplace {
         let ratio = libm::exp(-1.0 / self.scale);
         libm::sqrt(2.0 * ratio) / -libm::expm1(-1.0 / self.scale)
     }
-
-    /// E\[Z; Z >= `bar`\]: for a bar above 0 this is Pr\[Z >= bar\] (bar + a / (1 - a)), and for others it
-    /// is that of 1 - bar, because the mean is zero and the law symmetric.
-    pub(crate) fn excess(&self, bar: i64) -> f64 {
-        let bar = bar.max(1 - bar);
-        let beyond = 1.0 / libm::expm1(1.0 / self.scale);
-        self.tail(bar) * (bar as f64 + beyond)
-    }
 }
 
 impl Tail for DiscreteLaplace {

@@ -12,9 +12,3 @@ pub fn exponential(random: &mut PrivateRandom) -> f64 {
     let half = 0.5 * unit(random);
     if random.word() & 1 == 0 { -libm::log(half) } else { -libm::log1p(-half) }
 }
-
-/// The probability that an exponential of mean 1 exceeds `x`.
-#[inline]
-pub fn probability_of_exponential_above(x: f64) -> f64 {
-    libm::exp(-x.max(0.0))
-}

@@ -50,14 +50,6 @@ impl IntegerNoise {
         draw(&self.0, random)
     }
 
-    /// A draw given that it is at least `bar`: exact, and as fast as any other, however rare that is.
-    ///
-    /// # Errors
-    /// If that is rarer than 10^-60.
-    pub fn draw_at_least(&self, bar: i64, random: &mut PrivateRandom) -> Result<i64, PlanError> {
-        Ok(self.above(bar)?.draw(random))
-    }
-
     /// The noise of many cells, as far as it reaches `bar`.
     ///
     /// # Errors
@@ -84,14 +76,6 @@ impl IntegerNoise {
         match self.0 {
             Law::Laplace(law) => law.deviation(),
             Law::Gaussian(law) => law.deviation(),
-        }
-    }
-
-    /// The expectation of the noise where it is at least `bar`, and of 0 where it is not.
-    pub fn excess_at_least(&self, bar: i64) -> f64 {
-        match self.0 {
-            Law::Laplace(law) => law.excess(bar),
-            Law::Gaussian(law) => law.excess(bar),
         }
     }
 }

@@ -22,7 +22,7 @@ mod uniform;
 pub use binomial::binomial;
 #[cfg(test)]
 pub(crate) use discrete_laplace::DiscreteLaplace;
-pub use exponential::{exponential, probability_of_exponential_above};
+pub use exponential::exponential;
 pub(crate) use gaussian::{CHUNK, Scratch, size_of_block};
 pub use gaussian::{fill_normal, fill_normal_f32, normal};
 pub use geometric::{Hazard, geometric};

@@ -4,10 +4,7 @@ use super::quantile::normal_quantile;
 use crate::exact::functions::{normal_tail, ratio};
 use crate::exact::interval::Interval;
 use crate::exact::inversion::Tail;
-use std::f64::consts::{FRAC_1_SQRT_2, PI};
-
-/// Deviations below this are summed term by term where there is no closed form.
-const SMALL: f64 = 64.0;
+use std::f64::consts::FRAC_1_SQRT_2;
 
 /// Z = round(N) for a normal N of standard deviation exactly this float.
 ///
@@ -33,21 +30,6 @@ impl RoundedGaussian {
         let square: f64 =
             (1..64_i32).map(|k| f64::from(2 * k - 1) * 2.0 * self.tail(k.into())).sum();
         libm::sqrt(square)
-    }
-
-    /// E\[Z; Z >= `bar`\]: summed where the deviation is small, else that of the Gaussian above
-    /// bar - 1/2, whose relative difference is about 1 / (12 sigma^2) and taken into account. It does
-    /// not matter for privacy.
-    pub(crate) fn excess(&self, bar: i64) -> f64 {
-        let bar = bar.max(1 - bar);
-        if self.deviation < SMALL {
-            let end = bar + (10.0 * self.deviation) as i64 + 2;
-            let beyond: f64 = (bar + 1..=end).map(|value| self.tail(value)).sum();
-            return bar as f64 * self.tail(bar) + beyond;
-        }
-        let x = (bar as f64 - 0.5) / self.deviation;
-        let density = libm::exp(-0.5 * x * x) / libm::sqrt(2.0 * PI);
-        density * (self.deviation + 1.0 / (12.0 * self.deviation))
     }
 }
 

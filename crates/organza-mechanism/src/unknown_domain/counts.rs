@@ -1,6 +1,6 @@
 //! Counts of items over the units, and their release.
 
-use super::plan::{ItemsPlan, Method};
+use super::plan::ItemsPlan;
 use crate::due::NotPaid;
 use crate::release::Release;
 use crate::sample::uniform_subset;
@@ -50,15 +50,10 @@ impl<Item: Ord> ItemCounts<Item> {
                 kept.next_if_eq(&(place - 1)).is_some()
             });
         }
-        let weight = match &self.plan.method {
-            Method::Threshold { weights, .. } => {
-                items.len().checked_sub(1).and_then(|place| weights.get(place)).copied()
-            }
-            Method::Limited(_) => Some(1),
-        };
+        let weight = items.len().checked_sub(1).and_then(|place| self.plan.weights.get(place));
         for item in items {
             let count = self.counts.entry(item).or_default();
-            *count = count.saturating_add(weight.unwrap_or_default());
+            *count = count.saturating_add(weight.copied().unwrap_or_default());
         }
     }
 
@@ -68,29 +63,19 @@ impl<Item: Ord> ItemCounts<Item> {
     /// If the charge is not for this release of this plan, or it was released before.
     pub fn noise(self, paid: Charged) -> Result<NoisyItems<Item>, NotPaid> {
         let mut random = self.release.random(paid, &self.plan.event())?.shard(0);
-        let items = match &self.plan.method {
-            Method::Threshold { noise, threshold, step, .. } => {
-                let mut items: Vec<(Item, i64)> = self
-                    .counts
-                    .into_iter()
-                    .map(|(item, count)| {
-                        let count = i64::try_from(count).unwrap_or(i64::MAX);
-                        (item, count.saturating_add(noise.draw(&mut random)))
-                    })
-                    .filter(|(_, noisy)| noisy >= threshold)
-                    .collect();
-                // Stable: items of equal noisy counts stay in their own order.
-                items.sort_by_key(|(_, noisy)| std::cmp::Reverse(*noisy));
-                items.into_iter().map(|(item, noisy)| (item, Some(noisy as f64 * step))).collect()
-            }
-            Method::Limited(limited) => {
-                let (items, counts): (Vec<Item>, Vec<u64>) = self.counts.into_iter().unzip();
-                let mut items: Vec<Option<Item>> = items.into_iter().map(Some).collect();
-                let places = limited.select(&counts, &mut random);
-                let shown = places.into_iter().filter_map(|place| items.get_mut(place)?.take());
-                shown.map(|item| (item, None)).collect()
-            }
-        };
+        let ItemsPlan { noise, threshold, step, .. } = &self.plan;
+        let mut items: Vec<(Item, i64)> = self
+            .counts
+            .into_iter()
+            .map(|(item, count)| {
+                let count = i64::try_from(count).unwrap_or(i64::MAX);
+                (item, count.saturating_add(noise.draw(&mut random)))
+            })
+            .filter(|(_, noisy)| noisy >= threshold)
+            .collect();
+        // Stable: items of equal noisy counts stay in their own order.
+        items.sort_by_key(|(_, noisy)| std::cmp::Reverse(*noisy));
+        let items = items.into_iter().map(|(item, noisy)| (item, noisy as f64 * step)).collect();
         Ok(NoisyItems { items, private: self.release.is_private() })
     }
 }
@@ -102,17 +87,16 @@ impl<Item> std::fmt::Debug for ItemCounts<Item> {
     }
 }
 
-/// Items with their noisy counts, where the rule releases them: a released result, the largest count
-/// first.
+/// Items with their noisy counts: a released result, the largest count first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NoisyItems<Item> {
-    items: Vec<(Item, Option<f64>)>,
+    items: Vec<(Item, f64)>,
     private: bool,
 }
 
 impl<Item> NoisyItems<Item> {
     /// The items, the one of the largest noisy count first.
-    pub fn items(&self) -> &[(Item, Option<f64>)] {
+    pub fn items(&self) -> &[(Item, f64)] {
         &self.items
     }
 

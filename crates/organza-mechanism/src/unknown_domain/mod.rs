@@ -5,7 +5,6 @@
 //! ```
 
 mod counts;
-mod limited;
 mod plan;
 mod threshold;
 

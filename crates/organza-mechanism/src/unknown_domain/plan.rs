@@ -1,7 +1,6 @@
 //! Checked settings of a release of items.
 
 use super::counts::ItemCounts;
-use super::limited::LimitedItems;
 use super::threshold::least_threshold;
 use crate::histogram::at_most;
 use crate::plan::{PlanError, count, positive, probability};
@@ -27,13 +26,6 @@ pub enum ItemRule {
         /// The probability that an item of one unit alone shows.
         delta: f64,
     },
-    /// Rounded Gaussian noise on the number of units that have an item.
-    Gaussian {
-        /// Standard deviation over the L2 sensitivity.
-        multiplier: f64,
-        /// The probability that an item of one unit alone shows.
-        delta: f64,
-    },
     /// Rounded Gaussian noise on sums of weights: each of the j items of a unit counts 1 / sqrt(j), so
     /// that a unit may have many items at no higher sensitivity.
     WeightedGaussian {
@@ -41,18 +33,6 @@ pub enum ItemRule {
         multiplier: f64,
         /// The probability that an item of one unit alone shows.
         delta: f64,
-    },
-    /// The top items in the order of noisy counts, down to a noisy bar (Durfee and Rogers 2019). It
-    /// gives no counts, its noise is idealised, and it is for add-remove neighbours only.
-    LimitedDomain {
-        /// The bounded range of one draw.
-        epsilon: f64,
-        /// The probability that an item outside the common domain shows.
-        delta: f64,
-        /// How many items of the largest counts are candidates.
-        domain: u64,
-        /// The largest number of items that is returned.
-        draws: u64,
     },
 }
 
@@ -88,21 +68,12 @@ pub struct ItemSettings {
 pub struct ItemsPlan {
     settings: ItemSettings,
     event: Event,
-    pub(super) method: Method,
-}
-
-/// How the plan's release is made.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Method {
-    Threshold {
-        noise: IntegerNoise,
-        /// The weight of an item in a unit of j, in steps, for j from 1.
-        weights: Vec<u64>,
-        /// In steps.
-        threshold: i64,
-        step: f64,
-    },
-    Limited(LimitedItems),
+    pub(super) noise: IntegerNoise,
+    /// The weight of an item in a unit of j, in steps, for j from 1.
+    pub(super) weights: Vec<u64>,
+    /// In steps.
+    pub(super) threshold: i64,
+    pub(super) step: f64,
 }
 
 impl ItemsPlan {
@@ -114,24 +85,14 @@ impl ItemsPlan {
         let items = count("items per unit", settings.items_per_unit, MOST_PER_UNIT, "items")?;
         let twice = if settings.neighbouring == Neighbouring::ReplaceOne { 2.0 } else { 1.0 };
         let most = items as f64;
-        let plain = || vec![1; items as usize];
-        match settings.rule {
+        let (noise_event, noise, weights, step, delta) = match settings.rule {
             ItemRule::Laplace { epsilon, delta } => {
                 let sensitivity = twice * most;
                 let scale = sensitivity / positive("epsilon of the items", epsilon)?;
                 let event =
                     Event::DiscreteLaplace { noise_multiplier: at_most(scale, sensitivity) };
                 let noise = IntegerNoise::discrete_laplace(scale)?;
-                Self::with_threshold(settings, event, noise, plain(), 1.0, delta)
-            }
-            ItemRule::Gaussian { multiplier, delta } => {
-                positive("noise multiplier of the items", multiplier)?;
-                let sensitivity = libm::sqrt(twice * most).next_up();
-                let deviation = multiplier * sensitivity;
-                let noise_multiplier = at_most(deviation, sensitivity);
-                let event = Event::RoundedGaussian { noise_multiplier };
-                let noise = IntegerNoise::rounded_gaussian(deviation)?;
-                Self::with_threshold(settings, event, noise, plain(), 1.0, delta)
+                (event, noise, vec![1; items as usize], 1.0, delta)
             }
             ItemRule::WeightedGaussian { multiplier, delta } => {
                 positive("noise multiplier of the items", multiplier)?;
@@ -146,40 +107,13 @@ impl ItemsPlan {
                 let event = Event::RoundedGaussian { noise_multiplier };
                 let noise = IntegerNoise::rounded_gaussian(deviation)?;
                 let weights = (1..=items).map(|number| ((1_u64 << 40) / number).isqrt()).collect();
-                Self::with_threshold(settings, event, noise, weights, 1.0 / STEPS_OF_WEIGHT, delta)
+                (event, noise, weights, 1.0 / STEPS_OF_WEIGHT, delta)
             }
-            ItemRule::LimitedDomain { epsilon, delta, domain, draws } => {
-                if settings.neighbouring == Neighbouring::ReplaceOne {
-                    return Err(PlanError::new(
-                        "neighbouring",
-                        settings.neighbouring,
-                        "limited-domain selection needs counts that move in one direction",
-                        "use add-remove, or another rule",
-                    ));
-                }
-                count("draws", draws, domain, "items in the domain")?;
-                positive("epsilon of the items", epsilon)?;
-                probability("delta of the items", delta)?;
-                let event = Event::LimitedDomain { epsilon, delta, draws };
-                let items_per_unit = items;
-                let limited = LimitedItems { epsilon, delta, domain, draws, items_per_unit };
-                Ok(Self { settings, event, method: Method::Limited(limited) })
-            }
-        }
-    }
-
-    fn with_threshold(
-        settings: ItemSettings,
-        noise_event: Event,
-        noise: IntegerNoise,
-        weights: Vec<u64>,
-        step: f64,
-        delta: f64,
-    ) -> Result<Self, PlanError> {
+        };
         probability("delta of the items", delta)?;
         let threshold = least_threshold(&noise, &weights, delta);
         let event = Event::Compose(vec![noise_event, Event::Approximate { epsilon: 0.0, delta }]);
-        Ok(Self { settings, event, method: Method::Threshold { noise, weights, threshold, step } })
+        Ok(Self { settings, event, noise, weights, threshold, step })
     }
 
     /// The same release at the price that lets later events depend on what it shows, such as on how many items
@@ -193,29 +127,20 @@ impl ItemsPlan {
     /// - Discrete Laplace noise: e = 1 / multiplier, d that of the threshold.
     /// - Gaussian noise of multiplier m: rho = 1 / (2 m^2) is concentrated, hence
     ///   e = rho + 2 sqrt(rho ln(1 / d)) for any d (Bun and Steinke 2016); the threshold's own is taken once more.
-    /// - Limited domain: each draw of range e0 is e0-private, so e = draws x e0.
     pub fn deciding(self) -> Self {
-        let ItemSettings { rule, .. } = self.settings;
-        let (epsilon, delta) = match (&self.event, rule) {
-            (_, ItemRule::LimitedDomain { epsilon, delta, draws, .. }) => {
-                (draws as f64 * epsilon, delta)
-            }
-            (Event::Compose(parts), ItemRule::Laplace { delta, .. }) => match parts.first() {
-                Some(Event::DiscreteLaplace { noise_multiplier }) => {
-                    (noise_multiplier.recip(), delta)
-                }
-                _ => return self,
-            },
+        let Event::Compose(parts) = &self.event else { return self };
+        let (epsilon, delta) = match (parts.first(), self.settings.rule) {
             (
-                Event::Compose(parts),
-                ItemRule::Gaussian { delta, .. } | ItemRule::WeightedGaussian { delta, .. },
-            ) => match parts.first() {
-                Some(Event::RoundedGaussian { noise_multiplier }) => {
-                    let rho = 0.5 / (noise_multiplier * noise_multiplier);
-                    (rho + 2.0 * libm::sqrt(rho * -libm::log(delta)), (2.0 * delta).min(1.0))
-                }
-                _ => return self,
-            },
+                Some(Event::DiscreteLaplace { noise_multiplier }),
+                ItemRule::Laplace { delta, .. },
+            ) => (noise_multiplier.recip(), delta),
+            (
+                Some(Event::RoundedGaussian { noise_multiplier }),
+                ItemRule::WeightedGaussian { delta, .. },
+            ) => {
+                let rho = 0.5 / (noise_multiplier * noise_multiplier);
+                (rho + 2.0 * libm::sqrt(rho * -libm::log(delta)), (2.0 * delta).min(1.0))
+            }
             // It decides already.
             _ => return self,
         };
@@ -234,25 +159,14 @@ impl ItemsPlan {
         &self.settings
     }
 
-    /// The threshold that noisy counts reach, where the rule has a fixed one.
-    pub fn threshold(&self) -> Option<f64> {
-        match &self.method {
-            Method::Threshold { threshold, step, .. } => Some(*threshold as f64 * step),
-            Method::Limited(_) => None,
-        }
+    /// The threshold that noisy counts reach.
+    pub fn threshold(&self) -> f64 {
+        self.threshold as f64 * self.step
     }
 
-    /// The standard deviation of the noise on a count, where counts are released.
-    pub fn deviation(&self) -> Option<f64> {
-        match &self.method {
-            Method::Threshold { noise, step, .. } => Some(noise.deviation() * step),
-            Method::Limited(_) => None,
-        }
-    }
-
-    /// Whether the law of the noise is exact: the limited domain's is idealised.
-    pub fn is_exact(&self) -> bool {
-        matches!(self.method, Method::Threshold { .. })
+    /// The standard deviation of the noise on a count.
+    pub fn deviation(&self) -> f64 {
+        self.noise.deviation() * self.step
     }
 
     /// The release under a purpose, which names its charge and its noise.

@@ -4,7 +4,7 @@ use organza_ledger::Charged;
 use organza_ledger::testing::paid;
 use organza_mechanism::{RandomSource, Release};
 
-/// Releases of one purpose and seed, in any order: each from a source of its own.
+/// Releases of one purpose, in any order: each from a source of its own.
 pub(crate) struct Paid<'a> {
     seed: u64,
     release: Box<dyn Fn(&RandomSource) -> Release + 'a>,
@@ -18,7 +18,8 @@ impl<'a> Paid<'a> {
 
     /// The release of this number, with its proof.
     pub(crate) fn number(&self, number: u64) -> (Release, Charged) {
-        let release = (self.release)(&RandomSource::from_seed(self.seed)).numbered(number);
+        let source = RandomSource::from_seed((self.seed << 32) + number);
+        let release = (self.release)(&source);
         let charged = paid(release.charge());
         (release, charged)
     }

@@ -99,7 +99,8 @@ fn true_loss(parameters: &[f32], signal: f64) -> f64 {
     }
     let model = model();
     let loss = ExpectedLoss::new(&model, &WEIGHTS, NEGATIVES).expect("good weights");
-    loss.mean(parameters, &held).expect("good samples")
+    let rows = model.rows(parameters).expect("good parameters");
+    loss.mean(&rows, &held).expect("good samples")
 }
 
 /// The loss of word frequencies, and that of the true logits.

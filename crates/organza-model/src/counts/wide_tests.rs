@@ -67,7 +67,8 @@ fn true_loss(words: usize, parameters: &[f32]) -> f64 {
     }
     let (model, weights) = (model(words), vec![1.0; words]);
     let loss = ExpectedLoss::new(&model, &weights, NEGATIVES).expect("good weights");
-    loss.mean(parameters, &held).expect("good samples")
+    let rows = model.rows(parameters).expect("good parameters");
+    loss.mean(&rows, &held).expect("good samples")
 }
 
 /// With a thousand words both ways can be gone.

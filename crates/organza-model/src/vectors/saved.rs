@@ -1,8 +1,8 @@
 //! A whole model in one file: safetensors with what is to be known about it in the header.
 
 use super::{Vectors, VectorsError};
-use crate::atomic::{Readers, write};
 use crate::word_vectors::{Layout, WordVectors};
+use organza_ledger::atomic::{Readers, write};
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;

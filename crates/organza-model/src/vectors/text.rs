@@ -3,7 +3,7 @@
 use super::header::Header;
 use super::vocabulary::{LONGEST_WORD, read_line};
 use super::{Vectors, VectorsError};
-use crate::atomic::{Readers, write};
+use organza_ledger::atomic::{Readers, write};
 use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! The words of a vocabulary, and the file with one of them a line.
 
 use super::VectorsError;
-use crate::atomic::{Readers, write};
+use organza_ledger::atomic::{Readers, write};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;

@@ -2,6 +2,7 @@
 
 use super::{ModelError, WordVectors, total};
 use crate::kernels::logistic::{LANES, softplus_and_sigmoid};
+use organza_mechanism::ReadRows;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
@@ -73,9 +74,8 @@ impl<'a> ExpectedLoss<'a> {
     /// number, and whatever the order of `held`, except among samples with equal inputs.
     ///
     /// # Errors
-    /// When samples or parameters belong to another model, or all weights are zero.
-    pub fn mean(&self, parameters: &[f32], held: &[Held<'_>]) -> Result<f64, ModelError> {
-        self.model.check_parameters(parameters)?;
+    /// When samples belong to another model, or all of them weigh nothing.
+    pub fn mean(&self, weights: &dyn ReadRows, held: &[Held<'_>]) -> Result<f64, ModelError> {
         for sample in held {
             if sample.inputs.is_empty() {
                 return Err(ModelError::NoInput);
@@ -93,7 +93,7 @@ impl<'a> ExpectedLoss<'a> {
             .par_chunks(INPUTS_AT_ONCE)
             .enumerate()
             .map(|(turn, groups)| {
-                Arch::new().dispatch(Groups { expected: self, parameters, groups, turn })
+                Arch::new().dispatch(Groups { expected: self, weights, groups, turn })
             })
             .collect();
         Ok(sums.as_flattened().iter().sum::<f64>() / weight)
@@ -103,7 +103,7 @@ impl<'a> ExpectedLoss<'a> {
 /// A few distinct inputs, each with all that was seen beside it.
 struct Groups<'a> {
     expected: &'a ExpectedLoss<'a>,
-    parameters: &'a [f32],
+    weights: &'a dyn ReadRows,
     groups: &'a [&'a [&'a Held<'a>]],
     /// The number of this group of inputs, which says where it starts in a wide vocabulary.
     turn: usize,
@@ -117,7 +117,7 @@ impl Groups<'_> {
         for block in group.chunks(LANES) {
             let mut margins = [0.0; LANES];
             for (margin, sample) in margins.iter_mut().zip(block) {
-                *margin = -self.expected.model.logit(simd, self.parameters, input, sample.positive);
+                *margin = -self.expected.model.logit(simd, self.weights, input, sample.positive);
             }
             let (softplus, _) = softplus_and_sigmoid(&margins);
             for (term, sample) in softplus.iter().zip(block) {
@@ -134,7 +134,7 @@ impl Groups<'_> {
         let mut logits = [0.0; LANES];
         let words = self.expected.model.words() - first;
         for (lane, logit) in logits.iter_mut().enumerate().take(words as usize) {
-            *logit = self.expected.model.logit(simd, self.parameters, input, first + lane as u32);
+            *logit = self.expected.model.logit(simd, self.weights, input, first + lane as u32);
         }
         let (softplus, _) = softplus_and_sigmoid(&logits);
         let mut sum = 0.0;
@@ -154,7 +154,7 @@ impl WithSimd for Groups<'_> {
         let mut inputs = Vec::with_capacity(self.groups.len() * dimensions);
         let mut mean = Vec::new();
         for group in self.groups {
-            self.expected.model.mean_of_inputs(simd, self.parameters, group[0].inputs, &mut mean);
+            self.expected.model.mean_of_inputs(simd, self.weights, group[0].inputs, &mut mean);
             inputs.extend_from_slice(&mean);
         }
         let mut negatives = [0.0; INPUTS_AT_ONCE];

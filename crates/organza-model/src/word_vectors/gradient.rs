@@ -3,6 +3,7 @@
 use super::{ModelError, WordVectors};
 use crate::kernels::logistic::{LANES, softplus_and_sigmoid};
 use crate::kernels::rows::{add_scaled, dot};
+use organza_mechanism::{ReadRows, WriteRows};
 use pulp::{Arch, Simd, WithSimd};
 
 /// One training example.
@@ -14,14 +15,6 @@ pub struct Sample<'a> {
     pub positive: u32,
     /// Words drawn at random. They may equal each other, the positive and the inputs.
     pub negatives: &'a [u32],
-}
-
-/// Where the gradient goes.
-pub trait RowSink {
-    /// The gradient of `row`, to add to: zero at first, and the same values again when asked again,
-    /// so that what a sample contributes twice to one row is merged. Rows are counted through all
-    /// tables, and are as long as their table is wide.
-    fn row(&mut self, row: u32) -> &mut [f32];
 }
 
 /// Memory that is used again from sample to sample.
@@ -43,18 +36,18 @@ impl WordVectors {
     /// ```
     ///
     /// # Errors
-    /// When the sample or the parameters belong to another model, or no input word is given.
+    /// When the sample belongs to another model, or no input word is given.
     pub fn loss(
         &self,
-        parameters: &[f32],
+        weights: &dyn ReadRows,
         sample: Sample<'_>,
         scratch: &mut Scratch,
     ) -> Result<f64, ModelError> {
-        self.check(parameters, sample)?;
-        Ok(Arch::new().dispatch(Loss { model: self, parameters, sample, scratch }))
+        self.check(sample)?;
+        Ok(Arch::new().dispatch(Loss { model: self, weights, sample, scratch }))
     }
 
-    /// Adds the gradient of `weight` times the loss to the rows of `sink`, and returns the loss
+    /// Adds the gradient of `weight` times the loss to the rows of `gradient`, and returns the loss
     /// (without the weight).
     ///
     /// # Derivation
@@ -81,25 +74,24 @@ impl WordVectors {
     /// d loss / d u_i = 1/n (d loss / d x), once for every time that i occurs among the inputs
     /// ```
     ///
-    /// The sums over equal words come about in the sink, which returns the same row again. In the
+    /// The sums over equal words come about in `gradient`, which returns the same row again. In the
     /// tied layout y and u are one table, so a word on both sides collects both parts in one row, as
-    /// the product rule asks: the parameters are only read here, so all parts are taken at the same
+    /// the product rule asks: the weights are only read here, so all parts are taken at the same
     /// point.
     ///
     /// # Errors
-    /// When the sample or the parameters belong to another model, or no input word is given. Nothing
-    /// was added then.
-    pub fn gradient<Sink: RowSink>(
+    /// When the sample belongs to another model, or no input word is given. Nothing was added then.
+    pub fn gradient(
         &self,
-        parameters: &[f32],
+        weights: &dyn ReadRows,
         sample: Sample<'_>,
         weight: f32,
         scratch: &mut Scratch,
-        sink: &mut Sink,
+        gradient: &mut dyn WriteRows,
     ) -> Result<f64, ModelError> {
-        self.check(parameters, sample)?;
-        let loss = Loss { model: self, parameters, sample, scratch };
-        Ok(Arch::new().dispatch(Gradient { loss, weight, sink }))
+        self.check(sample)?;
+        let loss = Loss { model: self, weights, sample, scratch };
+        Ok(Arch::new().dispatch(Gradient { loss, weight, gradient }))
     }
 
     /// Calls `visit` with every row that [`WordVectors::gradient`] of a sample reads and adds to, perhaps more
@@ -108,15 +100,14 @@ impl WordVectors {
         sample.inputs.iter().for_each(|input| visit(*input));
         for word in sample.negatives.iter().chain([&sample.positive]) {
             visit(self.output_row(*word));
-            if let Some((row, _)) = self.bias_row(*word) {
+            if let Some(row) = self.bias_row(*word) {
                 visit(row);
             }
         }
     }
 
     #[inline]
-    fn check(&self, parameters: &[f32], sample: Sample<'_>) -> Result<(), ModelError> {
-        self.check_parameters(parameters)?;
+    fn check(&self, sample: Sample<'_>) -> Result<(), ModelError> {
         if sample.inputs.is_empty() {
             return Err(ModelError::NoInput);
         }
@@ -130,19 +121,19 @@ impl WordVectors {
     pub(super) fn mean_of_inputs<S: Simd>(
         &self,
         simd: S,
-        parameters: &[f32],
+        weights: &dyn ReadRows,
         inputs: &[u32],
         mean: &mut Vec<f32>,
     ) {
         mean.clear();
         if let [input] = inputs {
-            mean.extend_from_slice(&parameters[self.row(*input)]);
+            mean.extend_from_slice(weights.row(*input));
             return;
         }
         mean.resize(self.dimensions, 0.0);
         let share = 1.0 / inputs.len() as f32;
         for input in inputs {
-            add_scaled(simd, mean, share, &parameters[self.row(*input)]);
+            add_scaled(simd, mean, share, weights.row(*input));
         }
     }
 
@@ -151,13 +142,13 @@ impl WordVectors {
     pub(super) fn logit<S: Simd>(
         &self,
         simd: S,
-        parameters: &[f32],
+        weights: &dyn ReadRows,
         input: &[f32],
         word: u32,
     ) -> f32 {
-        let product = dot(simd, input, &parameters[self.row(self.output_row(word))]);
-        match self.bias_row(word) {
-            Some((_, place)) => product + parameters[place],
+        let product = dot(simd, input, weights.row(self.output_row(word)));
+        match self.bias_row(word).and_then(|row| weights.row(row).first()) {
+            Some(bias) => product + bias,
             None => product,
         }
     }
@@ -165,7 +156,7 @@ impl WordVectors {
 
 struct Loss<'a> {
     model: &'a WordVectors,
-    parameters: &'a [f32],
+    weights: &'a dyn ReadRows,
     sample: Sample<'a>,
     scratch: &'a mut Scratch,
 }
@@ -175,14 +166,14 @@ impl Loss<'_> {
     #[inline(always)]
     fn forward<S: Simd>(&mut self, simd: S) -> f64 {
         let Scratch { mean, margins, .. } = &mut *self.scratch;
-        self.model.mean_of_inputs(simd, self.parameters, self.sample.inputs, mean);
+        self.model.mean_of_inputs(simd, self.weights, self.sample.inputs, mean);
         let outputs = 1 + self.sample.negatives.len();
         margins.clear();
         margins.resize(outputs.div_ceil(LANES), [0.0; LANES]);
         let flat = margins.as_flattened_mut();
-        flat[0] = -self.model.logit(simd, self.parameters, mean, self.sample.positive);
+        flat[0] = -self.model.logit(simd, self.weights, mean, self.sample.positive);
         for (margin, word) in flat[1..].iter_mut().zip(self.sample.negatives) {
-            *margin = self.model.logit(simd, self.parameters, mean, *word);
+            *margin = self.model.logit(simd, self.weights, mean, *word);
         }
         let mut loss = 0.0;
         let mut left = outputs;
@@ -207,27 +198,27 @@ impl WithSimd for Loss<'_> {
     }
 }
 
-struct Gradient<'a, Sink> {
+struct Gradient<'a> {
     loss: Loss<'a>,
     weight: f32,
-    sink: &'a mut Sink,
+    gradient: &'a mut dyn WriteRows,
 }
 
-impl<Sink: RowSink> Gradient<'_, Sink> {
+impl Gradient<'_> {
     /// Adds c x to the row of an output word and c to its bias, and c y to d loss / d x.
     #[inline(always)]
     fn output<S: Simd>(&mut self, simd: S, word: u32, coefficient: f32) {
         let Scratch { mean, upstream, .. } = &mut *self.loss.scratch;
         let row = self.loss.model.output_row(word);
-        add_scaled(simd, upstream, coefficient, &self.loss.parameters[self.loss.model.row(row)]);
-        add_scaled(simd, self.sink.row(row), coefficient, mean);
-        if let Some((row, _)) = self.loss.model.bias_row(word) {
-            self.sink.row(row).iter_mut().for_each(|bias| *bias += coefficient);
+        add_scaled(simd, upstream, coefficient, self.loss.weights.row(row));
+        add_scaled(simd, self.gradient.row(row), coefficient, mean);
+        if let Some(row) = self.loss.model.bias_row(word) {
+            self.gradient.row(row).iter_mut().for_each(|bias| *bias += coefficient);
         }
     }
 }
 
-impl<Sink: RowSink> WithSimd for Gradient<'_, Sink> {
+impl WithSimd for Gradient<'_> {
     type Output = f64;
 
     #[inline(always)]
@@ -247,7 +238,7 @@ impl<Sink: RowSink> WithSimd for Gradient<'_, Sink> {
         }
         let share = 1.0 / sample.inputs.len() as f32;
         for input in sample.inputs {
-            add_scaled(simd, self.sink.row(*input), share, &self.loss.scratch.upstream);
+            add_scaled(simd, self.gradient.row(*input), share, &self.loss.scratch.upstream);
         }
         loss
     }

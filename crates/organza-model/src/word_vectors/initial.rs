@@ -130,7 +130,8 @@ mod tests {
             let mut parameters = vec![0.0; model.parameters()];
             model.set_bias(&mut parameters, bias).expect("one for each word");
             let expected = ExpectedLoss::new(&model, &negative_weights, 8).expect("good weights");
-            expected.mean(&parameters, &held).expect("good samples")
+            let rows = model.rows(&parameters).expect("as many as there are");
+            expected.mean(&rows, &held).expect("good samples")
         };
         let best = frequency_bias(&counts, &negative_weights, 8).expect("good counts");
         for word in 0..4 {

@@ -5,10 +5,10 @@ mod gradient;
 mod initial;
 
 pub use expected::{ExpectedLoss, Held};
-pub use gradient::{RowSink, Sample, Scratch};
+pub use gradient::{Sample, Scratch};
 pub use initial::frequency_bias;
 
-use std::ops::Range;
+use organza_mechanism::{FlatRows, Shape};
 use thiserror::Error;
 
 /// Row numbers take 32 bits, and two tables and a bias make three rows a word.
@@ -24,8 +24,8 @@ pub enum Layout {
     TwoTables,
 }
 
-/// A model of word vectors: its layout and its size. The parameters stand outside, as one flat slice
-/// of all tables, one after another.
+/// A model of word vectors: its layout and its size. The parameters stand outside, as rows of
+/// all tables, one after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WordVectors {
     layout: Layout,
@@ -136,6 +136,18 @@ impl WordVectors {
         }
     }
 
+    /// The rows of all tables.
+    ///
+    /// # Errors
+    /// When the parameters belong to another model.
+    pub fn rows<'a>(&self, parameters: &'a [f32]) -> Result<FlatRows<'a>, ModelError> {
+        self.check_parameters(parameters)?;
+        let (words, dimensions) = (u64::from(self.words), self.dimensions);
+        let shape = Shape::tables(&self.tables());
+        let shape = shape.map_err(|_| ModelError::Size { words, dimensions })?;
+        Ok(FlatRows::new(shape, parameters))
+    }
+
     /// The table of input vectors, which are the word vectors that people use.
     ///
     /// # Errors
@@ -173,12 +185,6 @@ impl WordVectors {
         self.words as usize * self.dimensions
     }
 
-    #[inline(always)]
-    fn row(&self, row: u32) -> Range<usize> {
-        let start = row as usize * self.dimensions;
-        start..start + self.dimensions
-    }
-
     /// The row of a word's output vector.
     #[inline(always)]
     fn output_row(&self, word: u32) -> u32 {
@@ -188,12 +194,12 @@ impl WordVectors {
         }
     }
 
-    /// The row of a word's bias and the place of that parameter.
+    /// The row of a word's bias.
     #[inline(always)]
-    fn bias_row(&self, word: u32) -> Option<(u32, usize)> {
+    fn bias_row(&self, word: u32) -> Option<u32> {
         match self.layout {
             Layout::Tied => None,
-            Layout::TwoTables => Some((2 * self.words + word, 2 * self.table() + word as usize)),
+            Layout::TwoTables => Some(2 * self.words + word),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::printed::HYPER_PARAMETERS;
 use organza_report::page::{Cell, Table};
 use organza_train::OptimizerSettings;
-use organza_train::settings::Settings;
+use organza_words::settings::Settings;
 
 /// The table; what is used comes from the settings of the runs.
 pub(super) fn table(settings: &Settings) -> Table {

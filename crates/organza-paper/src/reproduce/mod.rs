@@ -17,8 +17,8 @@ pub use printed::Distance;
 pub use reproduction::{Canary, Panel, Reproduction, Tight};
 
 use organza_audit::{Among, AuditError, AuditOptions, audit};
-use organza_train::suite::{Suite, SuiteError};
 use organza_train::{FolderError, RunFolder};
+use organza_words::suite::{Suite, SuiteError};
 use plan::{COLUMNS, PANELS, REPEATS};
 use thiserror::Error;
 

@@ -6,7 +6,7 @@
 
 use super::plan::{Base, Change};
 use organza_train::Losses;
-use organza_train::suite::{Outcome, Planned, Suite, SuiteError};
+use organza_words::suite::{Outcome, Planned, Suite, SuiteError};
 use serde::Serialize;
 
 /// A setting that was tried with both methods. Losses are *not private*.

@@ -8,7 +8,7 @@ use organza_report::chart::{Axis, Chart, Line};
 use organza_report::describe::count;
 use organza_report::digits::{cost, near};
 use organza_report::page::{Cell, Fact, Figure, Page, Section, Table};
-use organza_train::settings::Settings;
+use organza_words::settings::Settings;
 
 /// Why losses and ranks are marked.
 const WHY: &str = "from public data, and with a seed that is known";

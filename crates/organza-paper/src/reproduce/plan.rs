@@ -1,8 +1,9 @@
 //! The runs of the paper's section 5, and the few that explain where they differ from what it says.
 
 use organza_train::OptimizerSettings;
-use organza_train::settings::{CanarySettings, Method, SelectionRule, Settings};
-use organza_train::suite::Planned;
+use organza_train::settings::SelectionRule;
+use organza_words::settings::{CanarySettings, Method, Settings};
+use organza_words::suite::Planned;
 use std::path::Path;
 
 /// The noise of DP-SGD in Figure 1, said to be epsilon 30.

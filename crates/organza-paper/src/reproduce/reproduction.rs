@@ -6,7 +6,7 @@ use super::plan::REPEATS;
 use super::printed::{self, DISTANCES, Distance};
 use organza_audit::{AuditReport, RankSummary};
 use organza_train::metrics::Point;
-use organza_train::suite::Outcome;
+use organza_words::suite::Outcome;
 use serde::Serialize;
 
 /// The version of `reproduction.json`.

@@ -6,8 +6,8 @@ use super::nearest::Ended;
 use super::plan::{Base, Change, SHARES};
 use super::reproduction::Tight;
 use organza_ledger::Event;
-use organza_train::suite::{Outcome, Suite};
 use organza_train::{Certificate, RunFolder};
+use organza_words::suite::{Outcome, Suite};
 
 /// Tries the shares that selection may have; the best on the validation set is also run with what the
 /// search has changed.

@@ -20,13 +20,6 @@ pub fn amplification(claim: Claim, rate: f64) -> Claim {
     Claim { epsilon: epsilon.max(0.0), delta: rate * claim.delta }
 }
 
-/// The epsilon of `draws` draws of this bounded range at `delta`, from k range^2 / 8 of concentrated
-/// privacy (Cesar and Rogers 2021): rho + 2 sqrt(rho ln(1 / delta)).
-pub fn bounded_range_epsilon(range: f64, draws: u64, delta: f64) -> f64 {
-    let rho = 0.125 * draws as f64 * range * range;
-    rho + 2.0 * (-rho * libm::log(delta)).sqrt()
-}
-
 /// The event of Algorithm 1 with its test inside the loop: `hits` times a pure threshold test and a
 /// Laplace value, all of which an accountant composes.
 ///

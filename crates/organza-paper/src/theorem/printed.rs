@@ -92,21 +92,3 @@ pub fn group_step(claim: Claim, groups: f64, steps: f64) -> AsPrinted<Claim> {
         ],
     }
 }
-
-/// Algorithm 4: the epsilon'' of one draw, so that `draws` draws are claimed to be `claim`:
-/// epsilon' / sqrt(2 k ln(1 / delta')).
-///
-/// The proof that is implied drops a term, and yet the claim is true for exactly k draws while
-/// epsilon' <= 8 ln(1 / delta'), because draws have bounded range: see
-/// [`corrected::bounded_range_epsilon`](super::corrected::bounded_range_epsilon).
-pub fn draw_epsilon(claim: Claim, draws: u64) -> AsPrinted<f64> {
-    AsPrinted {
-        figure: claim.epsilon / (-2.0 * draws as f64 * libm::log(claim.delta)).sqrt(),
-        within_its_conditions: true,
-        objections: &[
-            Objection::CompositionTermDropped,
-            Objection::OneStepTooMany,
-            Objection::ScoreOfDrawnCoordinate,
-        ],
-    }
-}

@@ -1,7 +1,7 @@
 //! The files of a page: itself, each figure, each table.
 
 use super::{Page, Part};
-use organza_model::atomic::{Readers, write_bytes};
+use organza_ledger::atomic::{Readers, write_bytes};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};

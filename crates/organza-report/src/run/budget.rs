@@ -8,7 +8,7 @@ use crate::page::{Cell, Figure, Section, Table};
 use organza_accountant::Accountant;
 use organza_ledger::{Charge, Event, Header};
 use organza_train::Certificate;
-use organza_train::settings::Settings;
+use organza_train::settings::RunSettings;
 
 /// The most points on the curve.
 const POINTS: usize = 20;
@@ -37,7 +37,7 @@ struct Purpose {
     together: Option<f64>,
 }
 
-impl RunFiles {
+impl<S: RunSettings> RunFiles<S> {
     /// What was spent; none without privacy.
     pub(super) fn spending(&self) -> Option<Spending> {
         let ledger = self.ledger.as_ref()?;
@@ -158,7 +158,7 @@ impl Spending {
         })
     }
 
-    pub(super) fn section(&self, certificate: &Certificate, settings: &Settings) -> Section {
+    pub(super) fn section(&self, certificate: &Certificate, budget: Option<f64>) -> Section {
         let delta =
             certificate.delta.map_or(String::new(), |delta| format!(" at delta {}", cost(delta)));
         let mut section = Section::new("Where the budget went").text(
@@ -183,7 +183,7 @@ impl Spending {
         let stack = Stack {
             title: "Epsilon by purpose".to_owned(),
             measure: "epsilon".to_owned(),
-            pieces: self.pieces(certificate, settings),
+            pieces: self.pieces(certificate, budget),
         };
         section = section.figure(Figure::new("budget", stack).caption(
             "What each purpose added to the whole, in the order of the ledger. Epsilons of parts do not \
@@ -207,7 +207,7 @@ impl Spending {
     }
 
     /// What each purpose added, and what is left of the budget.
-    fn pieces(&self, certificate: &Certificate, settings: &Settings) -> Vec<Piece> {
+    fn pieces(&self, certificate: &Certificate, budget: Option<f64>) -> Vec<Piece> {
         let mut pieces = Vec::new();
         let mut before = 0.0;
         for purpose in &self.purposes {
@@ -216,7 +216,7 @@ impl Spending {
             pieces.push(Piece { name: purpose.name.clone(), value, is_rest: false });
             before = together;
         }
-        if let (Some(budget), Some(spent)) = (settings.privacy.epsilon, certificate.epsilon) {
+        if let (Some(budget), Some(spent)) = (budget, certificate.epsilon) {
             let value = (budget - spent).max(0.0);
             pieces.push(Piece { name: format!("left of {}", cost(budget)), value, is_rest: true });
         }

@@ -1,20 +1,20 @@
 //! The files of a run, read back.
 
 use organza_ledger::{LedgerError, Replay};
-use organza_model::vectors::{SavedModel, Vectors, VectorsError, read_words};
 use organza_train::metrics::{self, Point};
-use organza_train::settings::{Method, Settings};
+use organza_train::settings::RunSettings;
 use organza_train::{Certificate, FolderError, RunFolder};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::path::Path;
 use thiserror::Error;
 
 /// The files of a finished run that its page is made of.
 #[derive(Clone, Debug)]
-pub struct RunFiles {
+pub struct RunFiles<S> {
     /// What was asked for.
-    pub settings: Settings,
+    pub settings: S,
     /// What is promised.
     pub certificate: Certificate,
     /// What was charged; none without privacy.
@@ -23,16 +23,14 @@ pub struct RunFiles {
     pub points: Vec<Point>,
     /// What was measured at the end. *Not private.*
     pub measured: Measured,
-    /// The released vectors.
-    pub vectors: Vectors,
+    /// `summary.json`, with what the application measured; nothing where it is gone. *Not private.*
+    pub summary: Value,
 }
 
 /// What `summary.json` says beside what other files say. *Not private.* A value that could not be
 /// measured, or a file that is gone, is no value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 pub struct Measured {
-    /// The loss of word frequencies alone on the test samples.
-    pub frequency_loss: Option<f64>,
     /// How long the process of the run took.
     pub seconds: Option<f64>,
     /// Milliseconds a step.
@@ -81,12 +79,9 @@ pub enum RunFilesError {
     /// The ledger is damaged.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
-    /// The model or its vocabulary.
-    #[error(transparent)]
-    Vectors(#[from] VectorsError),
 }
 
-impl RunFiles {
+impl<S: RunSettings> RunFiles<S> {
     /// Reads the files of the finished run in `path`.
     ///
     /// # Errors
@@ -96,18 +91,13 @@ impl RunFiles {
         let shown = || path.display().to_string();
         let folder = RunFolder::open(path).map_err(|_| RunFilesError::NoRun(shown()))?;
         let missing = |file, meaning| RunFilesError::Missing { folder: shown(), file, meaning };
-        let settings: Settings =
+        let settings: S =
             json(&folder, "settings.json")?.ok_or_else(|| RunFilesError::NoRun(shown()))?;
         let certificate =
             json(&folder, "certificate.json")?.ok_or_else(|| RunFilesError::Unfinished(shown()))?;
-        for file in ["model.safetensors", "vocabulary.txt"] {
-            if !folder.file(file).exists() {
-                return Err(missing(file, "without it there are no vectors to show"));
-            }
-        }
-        let ledger = match settings.method {
-            Method::None => None,
-            Method::Counts | Method::Dpsgd | Method::Sparse => {
+        let ledger = match settings.engine().private {
+            false => None,
+            true => {
                 let path = folder.file("ledger.jsonl");
                 if !path.exists() {
                     let meaning = "without it nothing says what the budget was spent on";
@@ -116,15 +106,13 @@ impl RunFiles {
                 Some(Replay::read(&path)?)
             }
         };
-        let words = read_words(&folder.file("vocabulary.txt"))?;
-        let vectors = SavedModel::read(&folder.file("model.safetensors"))?.into_vectors(words)?;
         Ok(Self {
             settings,
             certificate,
             ledger,
             points: metrics::read(&folder)?,
             measured: json(&folder, "summary.json")?.unwrap_or_default(),
-            vectors,
+            summary: json(&folder, "summary.json")?.unwrap_or_default(),
         })
     }
 }

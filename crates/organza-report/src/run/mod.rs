@@ -4,7 +4,6 @@ mod budget;
 mod files;
 mod plain_words;
 mod settings_table;
-mod words;
 
 pub use files::{Measured, RunFiles, RunFilesError};
 pub use plain_words::headline;
@@ -14,46 +13,73 @@ use crate::describe::{Tree, count};
 use crate::digits::{cost, near};
 use crate::page::{Cell, Fact, Figure, Page, Section, Table};
 use organza_train::metrics::Point;
-use organza_train::settings::Method;
+use organza_train::settings::{RunSettings, Steps};
 
 /// Why losses are marked.
 const LOSSES: &str = "losses are computed from the data, without noise and without a charge";
 /// Why times and memory are marked.
 const TIMES: &str = "how long a run takes, and how much memory, depends on the data";
 
-/// The files of a run, by what they are and whether anyone may see them.
-const FILES: [(&str, &str); 11] = [
-    ("vectors.txt", "the word vectors, as text for readers of word2vec files"),
-    ("vectors.bin", "the same, binary"),
-    ("model.safetensors", "all tables of the model"),
-    ("vocabulary.txt", "the words, in the order of the rows"),
+/// The files of every run, by what they are and whether anyone may see them.
+const FILES: [(&str, &str); 7] = [
     ("certificate.json", "what is promised, and what it was spent on"),
     ("ledger.jsonl", "every charge, written before what it pays for"),
-    ("settings.json", "what was asked for: `organza train --settings` repeats it"),
+    ("settings.json", "what was asked for"),
     ("metrics.jsonl", "losses on the way (not private)"),
     ("summary.json", "the outcome for programs (not private)"),
     ("figures", "each figure of this page as SVG"),
     ("tables", "each table of this page as CSV"),
 ];
 
-impl RunFiles {
+/// What an application adds to the page of its runs.
+///
+/// # Privacy
+/// Sections come from what was released, or mark what does not.
+#[derive(Clone, Debug, Default)]
+pub struct Additions {
+    /// What was trained, for the title: `Word vectors`.
+    pub title: String,
+    /// What is released, within a sentence: `vectors`.
+    pub released: String,
+    /// The command that repeats a run, if there is one.
+    pub again: Option<String>,
+    /// What the model has to beat: its name, its loss, and what beating it means. *Not private.*
+    pub baseline: Option<Baseline>,
+    /// What was learned, as it can be seen.
+    pub sections: Vec<Section>,
+    /// The files of the model.
+    pub files: Vec<(&'static str, &'static str)>,
+}
+
+/// The loss of something simple. *Not private.*
+#[derive(Clone, Debug)]
+pub struct Baseline {
+    /// What it is.
+    pub name: &'static str,
+    /// Its loss on the test data.
+    pub loss: f64,
+}
+
+impl<S: RunSettings> RunFiles<S> {
     /// The page of the run.
     ///
     /// # Privacy
-    /// Vectors, vocabulary, ledger, settings and certificate are released already, and all that is
+    /// Model, ledger, settings and certificate are released already, and all that is
     /// computed from them is post-processing. Losses, times and memory are not private and are marked;
     /// a folder without `metrics.jsonl` and `summary.json` makes a page without them.
-    pub fn page(&self) -> Page {
+    pub fn page(&self, additions: Additions) -> Page {
         let Self { certificate, settings, .. } = self;
+        let engine = settings.engine();
+        let Additions { title, released, again, baseline, sections, files } = additions;
         let title = match certificate.steps {
-            0 => format!("Word vectors by {}", settings.method),
-            steps => format!("Word vectors, {} steps of {}", count(steps), settings.method),
+            0 => format!("{title} by {}", certificate.method),
+            steps => format!("{title}, {} steps of {}", count(steps), certificate.method),
         };
-        let mut page = Page::new(title).lead(plain_words::lead(certificate));
-        if settings.method == Method::None {
+        let mut page = Page::new(title).lead(plain_words::lead(certificate, &released));
+        if !engine.private {
             page = page.warning("Not private: this run was made without privacy.");
         }
-        if settings.seed.is_some() {
+        if engine.seed.is_some() {
             page = page.warning("Not private: the noise of this run came from a seed.");
         }
         let spending = self.spending();
@@ -62,32 +88,37 @@ impl RunFiles {
         {
             page = page.warning(problem);
         }
-        page = self.facts(page);
-        page = page.section(
-            Section::new("What is promised").promise(plain_words::promise(certificate, settings)),
-        );
-        page = page.section(self.learning());
+        page = self.facts(page, baseline.as_ref());
+        page = page.section(Section::new("What is promised").promise(plain_words::promise(
+            certificate,
+            &released,
+            engine.seed.is_some(),
+        )));
+        page = page.section(self.learning(baseline.as_ref()));
         if let Some(spending) = &spending {
-            page = page.section(spending.section(certificate, settings));
+            page = page.section(spending.section(certificate, engine.privacy.epsilon));
         }
-        let released: Vec<String> =
+        let events: Vec<String> =
             certificate.events.iter().map(|event| Tree(event).to_string()).collect();
-        let released = match released.join("\n") {
+        let events = match events.join("\n") {
             empty if empty.is_empty() => "everything: there was no privacy".to_owned(),
             trees => trees,
         };
-        page.section(words::section(&self.vectors))
+        sections
+            .into_iter()
+            .fold(page, Page::section)
             .section(
                 Section::new("What was released")
                     .text("All that left the data, as the accountant priced it.")
-                    .code(released),
+                    .code(events),
             )
-            .section(settings_table::section(settings))
-            .section(Section::new("Files").links(FILES))
+            .section(settings_table::section(settings, again))
+            .section(Section::new("Files").links(files.into_iter().chain(FILES)))
     }
 
-    fn facts(&self, page: Page) -> Page {
+    fn facts(&self, page: Page, baseline: Option<&Baseline>) -> Page {
         let Self { certificate, .. } = self;
+        let engine = self.settings.engine();
         let mut page = match (certificate.epsilon, certificate.delta) {
             (Some(epsilon), Some(delta)) => page
                 .fact(Fact::new("epsilon", cost(epsilon)).note(format!("at delta {}", cost(delta))))
@@ -102,38 +133,39 @@ impl RunFiles {
             let note = format!("epsilon of all runs on `{}` up to this one", total.dataset);
             page = page.fact(Fact::new("data set", taken).note(note));
         }
-        let steps = Fact::new("steps", count(certificate.steps)).note(match self.settings.method {
-            Method::None => "without noise".to_owned(),
-            Method::Counts => "counts were released once".to_owned(),
-            Method::Dpsgd => "noise on every coordinate".to_owned(),
-            Method::Sparse => format!("{} selection", self.settings.selection.rule),
+        let steps = Fact::new("steps", count(certificate.steps)).note(match engine.steps {
+            _ if !engine.private => "without noise".to_owned(),
+            None => format!("{} were released once", certificate.method),
+            Some(Steps::Everywhere) => "noise on every coordinate".to_owned(),
+            Some(Steps::Selected) => format!("{} selection", engine.selection.rule),
         });
-        page = page.fact(match self.settings.method {
-            Method::None => steps.not_private("computed from the number of units"),
-            Method::Counts | Method::Dpsgd | Method::Sparse => steps,
+        page = page.fact(match engine.private {
+            false => steps.not_private("computed from the number of units"),
+            true => steps,
         });
         if let Some(last) = self.points.last().filter(|last| last.losses.test.is_finite()) {
-            let note = match self.measured.frequency_loss {
-                Some(loss) => format!("word frequencies: {}", near(loss)),
-                None => String::new(),
-            };
+            let note =
+                baseline.map_or(String::new(), |it| format!("{}: {}", it.name, near(it.loss)));
             let fact = Fact::new("test loss", near(last.losses.test)).note(note);
             page = page.fact(fact.not_private(LOSSES));
         }
         page
     }
 
-    fn learning(&self) -> Section {
+    fn learning(&self, baseline: Option<&Baseline>) -> Section {
         let section = Section::new("What was learned");
         let Some(last) = self.points.last() else {
             return section.text("There is no `metrics.jsonl`, hence no learning curve.");
         };
         let section = section.figure(
-            Figure::new("learning-curve", self.curve(last))
-                .caption(
-                    "The mean loss of a sample. Word frequencies alone are what vectors have to beat \
-                     to have learned anything about words together.",
-                )
+            Figure::new("learning-curve", self.curve(last, baseline))
+                .caption(match baseline {
+                    Some(Baseline { name, .. }) => format!(
+                        "The mean loss of a sample. The model has to beat {name} to have learned anything \
+                         worth its price."
+                    ),
+                    None => "The mean loss of a sample.".to_owned(),
+                })
                 .not_private(LOSSES),
         );
         let loss = |value: f64| Cell::from(value).not_private(LOSSES);
@@ -141,9 +173,9 @@ impl RunFiles {
             .row(["training loss".into(), loss(last.losses.train)])
             .row(["validation loss".into(), loss(last.losses.validation)])
             .row(["test loss".into(), loss(last.losses.test)]);
-        let Measured { frequency_loss, seconds, ms_step, peak_rss_mb } = self.measured;
-        if let Some(frequencies) = frequency_loss {
-            table = table.row(["test loss of word frequencies".into(), loss(frequencies)]);
+        let Measured { seconds, ms_step, peak_rss_mb } = self.measured;
+        if let Some(Baseline { name, loss: simple }) = baseline {
+            table = table.row([format!("test loss of {name}").into(), loss(*simple)]);
         }
         for (name, value, unit) in
             [("time", seconds, "s"), ("a step", ms_step, "ms"), ("memory", peak_rss_mb, "MB")]
@@ -156,7 +188,7 @@ impl RunFiles {
         section.table(table)
     }
 
-    fn curve(&self, last: &Point) -> Chart {
+    fn curve(&self, last: &Point, baseline: Option<&Baseline>) -> Chart {
         let line = |name: &str, loss: fn(&Point) -> f64| {
             Line::new(name, self.points.iter().map(|point| (point.step as f64, loss(point))))
         };
@@ -165,8 +197,8 @@ impl RunFiles {
             line("validation", |point| point.losses.validation),
             line("test", |point| point.losses.test),
         ];
-        if let Some(loss) = self.measured.frequency_loss {
-            lines.push(Line::new("word frequencies", [(0.0, loss), (last.step as f64, loss)]));
+        if let Some(Baseline { name, loss }) = baseline {
+            lines.push(Line::new(*name, [(0.0, *loss), (last.step as f64, *loss)]));
         }
         Chart {
             title: "Loss over steps".to_owned(),

@@ -5,7 +5,6 @@ use crate::digits::cost;
 use crate::page::{Promise, best_guess};
 use organza_ledger::{Neighbouring, Unit};
 use organza_train::Certificate;
-use organza_train::settings::Settings;
 
 /// What is promised, in a line.
 pub fn headline(certificate: &Certificate) -> String {
@@ -23,20 +22,20 @@ pub fn headline(certificate: &Certificate) -> String {
 }
 
 /// What a run is, in a sentence.
-pub(super) fn lead(certificate: &Certificate) -> String {
+pub(super) fn lead(certificate: &Certificate, released: &str) -> String {
     if certificate.private {
         format!(
-            "Trained with differential privacy: the vectors hardly tell whether any one {} was in the \
+            "Trained with differential privacy: the {released} hardly tell whether any one {} was in the \
              data.",
             certificate.unit
         )
     } else {
-        "Trained without a guarantee of privacy: the vectors may give the data away.".to_owned()
+        format!("Trained without a guarantee of privacy: the {released} may give the data away.")
     }
 }
 
 /// What is promised, to whom, and what is not.
-pub(super) fn promise(certificate: &Certificate, settings: &Settings) -> Promise {
+pub(super) fn promise(certificate: &Certificate, released: &str, seeded: bool) -> Promise {
     let mut promise = Promise {
         headline: headline(certificate),
         holds: certificate.private,
@@ -44,13 +43,13 @@ pub(super) fn promise(certificate: &Certificate, settings: &Settings) -> Promise
         ..Promise::default()
     };
     let (Some(epsilon), Some(delta)) = (certificate.epsilon, certificate.delta) else {
-        promise.not_promised = vec![
-            "Anything. The vectors may give away what was in the data, word by word.".to_owned(),
-        ];
+        promise.not_promised = vec![format!(
+            "Anything. The {released} may give away what was in the data, word by word."
+        )];
         return promise;
     };
     let unit = certificate.unit;
-    if settings.seed.is_some() {
+    if seeded {
         promise.not_promised.push(
             "Anything to anyone who knows or guesses the seed: with it, the noise can be taken away."
                 .to_owned(),

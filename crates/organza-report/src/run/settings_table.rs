@@ -6,16 +6,19 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// All settings that are set, by the names that they have in the file.
-pub(super) fn section(settings: &impl Serialize) -> Section {
+pub(super) fn section(settings: &impl Serialize, again: Option<String>) -> Section {
     let mut rows = Vec::new();
     flatten("", &serde_json::to_value(settings).unwrap_or_default(), &mut rows);
     let mut table = Table::new("settings", ["setting", "value"]);
     for (name, value) in rows {
         table = table.row([name.into(), value.into()]);
     }
-    Section::new("Settings")
-        .text("Repeat this run by `organza train --settings settings.json --out FOLDER`.")
-        .table(table)
+    let section = Section::new("Settings");
+    match again {
+        Some(command) => section.text(format!("Repeat this run by `{command}`.")),
+        None => section,
+    }
+    .table(table)
 }
 
 /// Values by their path; what is not set is left out.

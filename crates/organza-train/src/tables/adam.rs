@@ -1,8 +1,10 @@
 //! Adam on every coordinate at every step.
 
-use super::BLOCKS_OF_A_THREAD;
 use super::aligned::Aligned;
-use organza_mechanism::Noised;
+use super::resting::Resting;
+use super::{BLOCKS_OF_A_THREAD, SavedTables, TableState, Upkeep, WEIGHTS, Weights};
+use crate::optimizer::{Optimizer, Rule, Runs};
+use organza_mechanism::{Noised, Shape};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
@@ -46,6 +48,20 @@ impl AdamSettings {
             settings: self,
             step_size: (f64::from(self.learning_rate) * weight / inverse) as f32,
             root_correction: inverse.recip() as f32,
+        }
+    }
+}
+
+impl Rule for AdamSettings {
+    fn can_rest(&self) -> bool {
+        true
+    }
+
+    fn start(&self, shape: &Shape, upkeep: Upkeep, _: &mut [f32]) -> Box<dyn Optimizer> {
+        let resting = matches!(upkeep, Upkeep::WhenRead).then(|| Resting::new(*self, shape));
+        match resting.flatten() {
+            Some(resting) => Box::new(resting),
+            None => Box::new(Moments::new(*self, shape.coordinates() as usize)),
         }
     }
 }
@@ -105,26 +121,19 @@ impl Moments {
         let [first, second] = MOMENTS.map(|lines| Aligned::zeros(coordinates, lines));
         Self { settings, first, second }
     }
+}
 
-    /// Those of a run that goes on.
-    pub(crate) fn resume(settings: AdamSettings, first: Vec<f32>, second: Vec<f32>) -> Self {
-        let [of_first, of_second] = MOMENTS;
-        let (first, second) = (Aligned::new(first, of_first), Aligned::new(second, of_second));
-        Self { settings, first, second }
-    }
+const FIRST: &str = "first_moment";
+const SECOND: &str = "second_moment";
 
-    /// Step `step`, which counts from 1, with a gradient given as ascending runs of coordinates.
-    pub(crate) fn step(
-        &mut self,
-        step: u64,
-        weights: &mut [f32],
-        runs: impl FnOnce(&mut dyn FnMut(u64, &[f32])),
-    ) {
-        let adam = self.settings.step(step);
-        let mut all = Coordinates { weights, first: &mut self.first, second: &mut self.second };
+impl Optimizer for Moments {
+    fn step(&mut self, weights: Weights<'_>, gradient: &mut Runs<'_>) {
+        let adam = self.settings.step(weights.steps + 1);
+        let (first, second) = (&mut self.first[..], &mut self.second[..]);
+        let mut all = Coordinates { weights: weights.values, first, second };
         let end = all.weights.len();
         let mut stretch = Stretch { start: 0, gradient: [0.0; STRETCH] };
-        runs(&mut |first, mut gradient| {
+        gradient(&mut |first, mut gradient| {
             let mut first = first as usize;
             while !gradient.is_empty() {
                 let start = first - first % STRETCH;
@@ -145,12 +154,13 @@ impl Moments {
         adam.on(all.part(after..end), None);
     }
 
-    /// As [`Moments::step`], with the noise of a dense release drawn block by block on the way, each while
-    /// it is in the cache, on all threads: the same bits for any number of them.
-    pub(crate) fn step_dense(&mut self, step: u64, weights: &mut [f32], gradient: &Noised) {
-        let adam = self.settings.step(step);
+    /// The noise of a dense release is drawn block by block on the way, each while it is in the cache, on all
+    /// threads: the same bits for any number of them.
+    fn step_dense(&mut self, weights: Weights<'_>, gradient: &Noised) {
+        let adam = self.settings.step(weights.steps + 1);
         let size = Noised::BLOCK as usize;
         let blocks = weights
+            .values
             .par_chunks_mut(size)
             .zip(self.first.par_chunks_mut(size))
             .zip(self.second.par_chunks_mut(size))
@@ -164,6 +174,22 @@ impl Moments {
                 adam.on(block_of.part(from..from + values.len()), Some(values));
             });
         });
+    }
+
+    fn state<'a>(&'a self, weights: &'a [f32]) -> Vec<TableState<'a>> {
+        vec![
+            TableState::Floats(WEIGHTS, weights),
+            TableState::Floats(FIRST, &self.first),
+            TableState::Floats(SECOND, &self.second),
+        ]
+    }
+
+    fn resume(&mut self, shape: &Shape, _: u64, saved: &mut dyn SavedTables) -> Option<Vec<f32>> {
+        let fits = |list: &Vec<f32>| list.len() as u64 == shape.coordinates();
+        let [first, second] = MOMENTS;
+        self.first = Aligned::new(saved.floats(FIRST).filter(fits)?, first);
+        self.second = Aligned::new(saved.floats(SECOND).filter(fits)?, second);
+        saved.floats(WEIGHTS)
     }
 }
 

@@ -1,6 +1,5 @@
 //! Rows that are read: for as long as they are, the table holds what they are worth in the place of what is kept.
 
-use super::place_of;
 use super::regions::Region;
 use organza_mechanism::Shape;
 
@@ -21,7 +20,7 @@ pub(super) fn give_back(shape: &Shape, region: Region<'_, Lent>) {
     let mut left = &kept[..];
     for row in &*rows {
         by_row[(row - first_row) as usize] &= !LENT;
-        let place = place_of(shape, *row);
+        let place = shape.range(*row);
         let weights = &mut weights[place.start - first..place.end - first];
         let (own, after) = left.split_at(weights.len());
         weights.copy_from_slice(own);

@@ -2,9 +2,10 @@
 
 use super::lent::{LENT, Lent, give_back};
 use super::parts::{FETCHED, each_few_parts, fetch};
-use super::place_of;
 use super::regions::{Borders, Region, each_region};
-use bytemuck::{cast_slice, cast_slice_mut};
+use super::{Asked, SavedTables, Standing, TableState, Weights};
+use crate::optimizer::{Optimizer, Runs};
+use bytemuck::{cast_slice, cast_slice_mut, cast_vec};
 use organza_mechanism::{Debt, Indebted, OwedNoise, Settling, Shape, Touched, TouchedRows};
 
 /// The largest weight that a table must be able to hold, so that noise may be left for later: those of models that
@@ -22,7 +23,7 @@ const HALF_OF_ALL: f64 = 2_147_483_648.0;
 /// A row that no unit of a batch touched gets noise and nothing else in the dense loop. Here it gets what it owes,
 /// drawn at once, before it is next read. [`OwedNoise`] proves that all that is read has the law of the dense
 /// loop, but for what was charged. It asks that every reader settles first, which the
-/// [`Reading`](super::Reading) of a table does, the only way to its values; that all rows are settled at scheduled
+/// [rows](super::SettledRows) of a table do, the only way to its values; that all rows are settled at scheduled
 /// steps only; that numbers move by what was released alone, as whole numbers, wherever the data was; and that what is here
 /// stays private: which rows were read lately tells who was in the batch. Weights are a function of the numbers, the same
 /// for all rows, and no float of theirs comes back.
@@ -32,7 +33,7 @@ pub(crate) struct Owed {
     scale: f64,
     noise: OwedNoise,
     /// The number of steps whose noise each row has.
-    pub(crate) settled: Vec<u32>,
+    settled: Vec<u32>,
     /// Draws of the rows that are settled after this number of steps.
     settling: Option<(u64, Settling)>,
     /// The rows that are being read, by region.
@@ -72,59 +73,6 @@ impl Owed {
         Self { scale, noise, settled, settling, lent: vec![Lent::default()], borders }
     }
 
-    pub(crate) fn noise(&self) -> &OwedNoise {
-        &self.noise
-    }
-
-    /// The largest weight that a number can stand for.
-    pub(crate) fn farthest(&self) -> f64 {
-        HALF_OF_ALL * self.scale
-    }
-
-    /// Moves `rows` from whole numbers to weights, with all their noise of the first `steps` steps, until they are given
-    /// back: the same bits in any order and on any number of threads, because each row has its own draw.
-    pub(crate) fn lend(
-        &mut self,
-        shape: &Shape,
-        weights: &mut [f32],
-        steps: u64,
-        rows: impl Iterator<Item = u32> + Clone + Send + Sync,
-    ) {
-        self.place_borders(|borders, count| borders.place(rows.clone(), count));
-        self.bring(shape, weights, steps, rows, Use::Reading);
-    }
-
-    /// The same for all rows.
-    pub(crate) fn lend_all(&mut self, shape: &Shape, weights: &mut [f32], steps: u64) {
-        self.place_borders(Borders::place_evenly);
-        self.bring(shape, weights, steps, 0..shape.rows() as u32, Use::Reading);
-    }
-
-    /// Puts all lent rows back to their whole numbers.
-    pub(crate) fn give_back(&mut self, shape: &Shape, weights: &mut [f32]) {
-        let Self { settled, lent, borders, .. } = self;
-        let memory = &mut lent[..borders.regions()];
-        let whole = Region { first_row: 0, by_row: settled, first: 0, weights, memory };
-        each_region(borders, shape, whole, &|region| give_back(shape, region));
-    }
-
-    /// Turns all rows into weights, with all their noise of the first `steps` steps, for good.
-    pub(crate) fn finish(mut self, shape: &Shape, weights: &mut [f32], steps: u64) {
-        self.place_borders(Borders::place_evenly);
-        self.bring(shape, weights, steps, 0..shape.rows() as u32, Use::HandingOut);
-    }
-
-    /// Moves the touched rows by the release of the step after `steps` steps; all others owe its noise.
-    pub(crate) fn pay(
-        &mut self,
-        shape: &Shape,
-        weights: &mut [f32],
-        steps: u64,
-        touched: TouchedRows,
-    ) {
-        touched.pay_into(&mut Paying { owed: self, shape, weights, steps });
-    }
-
     /// Divides the table anew, unless rows are lent, which are kept by region.
     fn place_borders(&mut self, place: impl FnOnce(&mut Borders, usize)) {
         if self.lent.iter().all(|lent| lent.rows.is_empty()) {
@@ -133,14 +81,19 @@ impl Owed {
         }
     }
 
+    fn bring_all(&mut self, weights: Weights<'_>, purpose: Use) {
+        self.place_borders(Borders::place_evenly);
+        let rows = 0..weights.shape.rows() as u32;
+        self.bring(weights, rows, purpose);
+    }
+
     fn bring(
         &mut self,
-        shape: &Shape,
-        weights: &mut [f32],
-        steps: u64,
+        weights: Weights<'_>,
         rows: impl Iterator<Item = u32> + Clone + Send + Sync,
         purpose: Use,
     ) {
+        let Weights { shape, steps, values: weights } = weights;
         let Self { scale, noise, settled, settling, lent, borders } = self;
         let settling = match settling {
             Some((at, settling)) if *at == steps => &*settling,
@@ -169,7 +122,7 @@ impl Owed {
                         *settled |= LENT;
                         lent.push(row);
                     }
-                    debts[count] = Debt { row, steps: owes, place: place_of(shape, row) };
+                    debts[count] = Debt { row, steps: owes, place: shape.range(row) };
                     count += 1;
                 }
                 if count == 0 {
@@ -187,16 +140,99 @@ impl Owed {
                         Use::HandingOut => {}
                     }
                     for weight in weights {
-                        *weight = (f64::from(weight.to_bits().cast_signed()) * scale) as f32;
+                        *weight = Self::weight_of(scale, *weight);
                     }
                 }
             }
         });
     }
 
-    /// The whole numbers, where no row is lent.
-    pub(crate) fn wholes(weights: &[f32]) -> &[u32] {
-        cast_slice(weights)
+    /// The weight of a whole number, which stands where weights stand.
+    fn weight_of(scale: f64, whole: f32) -> f32 {
+        (f64::from(whole.to_bits().cast_signed()) * scale) as f32
+    }
+}
+
+const WHOLES: &str = "wholes";
+const SETTLED: &str = "settled";
+
+impl Optimizer for Owed {
+    /// Never: steps of such tables are paid.
+    fn step(&mut self, _: Weights<'_>, _: &mut Runs<'_>) {
+        unreachable!("tables that owe noise take touched rows");
+    }
+
+    fn state<'a>(&'a self, weights: &'a [f32]) -> Vec<TableState<'a>> {
+        let wholes = TableState::Counts(WHOLES, cast_slice(weights));
+        vec![wholes, TableState::Counts(SETTLED, &self.settled)]
+    }
+
+    fn resume(&mut self, _: &Shape, steps: u64, saved: &mut dyn SavedTables) -> Option<Vec<f32>> {
+        let fits = |settled: &Vec<u32>| {
+            settled.len() == self.settled.len()
+                && settled.iter().all(|settled| u64::from(*settled) <= steps)
+        };
+        self.settled = saved.counts(SETTLED).filter(fits)?;
+        Some(cast_vec(saved.counts(WHOLES)?))
+    }
+
+    fn owed_noise(&self) -> Option<&OwedNoise> {
+        Some(&self.noise)
+    }
+
+    fn pay(&mut self, weights: Weights<'_>, touched: TouchedRows) {
+        let Weights { shape, steps, values: weights } = weights;
+        touched.pay_into(&mut Paying { owed: self, shape, weights, steps });
+    }
+
+    fn farthest(&self) -> Option<f64> {
+        Some(HALF_OF_ALL * self.scale)
+    }
+
+    /// None but those that are lent: the others are whole numbers.
+    fn standing(&self, _: u64) -> Option<Standing<'_>> {
+        Some(Standing { by_row: &self.settled, at_rest: 0 })
+    }
+
+    /// Moves rows from whole numbers to weights, with all their noise up to now: the same bits in any order and on any
+    /// number of threads, because each row has its own draw.
+    fn lend(&mut self, weights: Weights<'_>, rows: Asked<'_>) {
+        match rows {
+            Asked::Of(units) => {
+                let rows = units.iter().flat_map(|units| &units.rows).copied();
+                self.place_borders(|borders, count| borders.place(rows.clone(), count));
+                self.bring(weights, rows, Use::Reading);
+            }
+            Asked::All => self.bring_all(weights, Use::Reading),
+        }
+    }
+
+    /// Puts all lent rows back to their whole numbers. Those that were read without having been lent get the noise with
+    /// which they were read, for good: the same draw, because nothing but the row and the step names it.
+    fn give_back(&mut self, weights: Weights<'_>, late: &[u32]) {
+        let Weights { shape, steps, values } = weights;
+        let Self { settled, lent, borders, .. } = &mut *self;
+        let memory = &mut lent[..borders.regions()];
+        let whole = Region { first_row: 0, by_row: settled, first: 0, weights: values, memory };
+        each_region(borders, shape, whole, &|region| give_back(shape, region));
+        if !late.is_empty() {
+            let rows = late.iter().copied();
+            self.place_borders(|borders, count| borders.place(rows.clone(), count));
+            self.bring(Weights { shape, steps, values }, rows, Use::Moving);
+        }
+    }
+
+    fn value(&self, shape: &Shape, steps: u64, weights: &[f32], row: u32) -> Vec<f32> {
+        let mut weights = weights[shape.range(row)].to_vec();
+        let owes = steps as u32 - self.settled[row as usize];
+        let debt = Debt { row, steps: owes, place: 0..weights.len() };
+        self.noise.settling(steps).take_off(&[debt], 0, cast_slice_mut(&mut weights));
+        weights.iter_mut().for_each(|weight| *weight = Self::weight_of(self.scale, *weight));
+        weights
+    }
+
+    fn finish(&mut self, weights: Weights<'_>) {
+        self.bring_all(weights, Use::HandingOut);
     }
 }
 
@@ -215,9 +251,10 @@ impl Indebted for Paying<'_> {
         // Rows that were not read, if there are any.
         if rows.clone().any(|row| u64::from(owed.settled[row as usize]) != *steps) {
             owed.place_borders(|borders, count| borders.place(rows.clone(), count));
-            owed.bring(shape, weights, *steps, rows.clone(), Use::Moving);
+            let weights = Weights { shape, steps: *steps, values: weights };
+            owed.bring(weights, rows.clone(), Use::Moving);
         }
-        let place = |number: usize| place_of(shape, touched.row(number));
+        let place = |number: usize| shape.range(touched.row(number));
         each_few_parts(touched.count(), weights, &place, &|few, first, weights| {
             let wholes: &mut [i32] = cast_slice_mut(weights);
             touched.gradients(few, |number, start, gradient| {

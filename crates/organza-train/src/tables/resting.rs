@@ -29,6 +29,8 @@ use super::parts::{FETCHED, each_few_parts, fetch};
 use super::powers::{power_of_two, running_power};
 use super::regions::{Borders, Region, each_region};
 use super::series::Series;
+use super::{Asked, SavedTables, Standing, TableState, WEIGHTS, Weights};
+use crate::optimizer::{Optimizer, Runs};
 use known::Known;
 use organza_mechanism::Shape;
 use pulp::{Arch, Simd, WithSimd};
@@ -110,13 +112,8 @@ impl Resting {
         Some(Self { known, newest, lent: vec![Lent::default()], borders: Borders::default() })
     }
 
-    /// What is kept of all coordinates, for a checkpoint.
-    pub(crate) fn state(&self) -> &[u32] {
-        &self.known.state
-    }
-
     /// Puts the state of a run that goes on in place; false if it does not fit.
-    pub(crate) fn resume(&mut self, shape: &Shape, steps: u64, state: Vec<u32>) -> bool {
+    fn put(&mut self, shape: &Shape, steps: u64, state: Vec<u32>) -> bool {
         if state.len() != self.known.state.len() || steps > MOST_STEPS {
             return false;
         }
@@ -130,43 +127,14 @@ impl Resting {
         self.newest.iter().all(|newest| u64::from(*newest) <= steps)
     }
 
-    /// Moves `rows` from their resting places to where they are at `time`, until they are given back. The same
-    /// bits in any order and on any number of threads.
-    pub(crate) fn lend(
-        &mut self,
-        shape: &Shape,
-        weights: &mut [f32],
-        time: u64,
-        rows: impl Iterator<Item = u32> + Clone + Send + Sync,
-    ) {
-        if self.has_nothing_lent() {
-            self.borders.place(rows.clone(), self.newest.len());
-        }
-        self.lend_some(shape, weights, time, rows, true);
-    }
-
-    /// The same for all rows.
-    pub(crate) fn lend_all(&mut self, shape: &Shape, weights: &mut [f32], time: u64) {
-        if self.has_nothing_lent() {
-            self.borders.place_evenly(self.newest.len());
-        }
-        let rows = 0..self.newest.len() as u32;
-        self.lend_some(shape, weights, time, rows, false);
-    }
-
-    fn has_nothing_lent(&self) -> bool {
-        self.lent.iter().all(|lent| lent.rows.is_empty())
-    }
-
     /// `soon` says whether those that stay as they are should be fetched, because they will be read at once.
     fn lend_some(
         &mut self,
-        shape: &Shape,
-        weights: &mut [f32],
-        time: u64,
+        weights: Weights<'_>,
         rows: impl Iterator<Item = u32> + Clone + Send + Sync,
         soon: bool,
     ) {
+        let Weights { shape, steps: time, values: weights } = weights;
         self.lent.resize(self.borders.regions().max(self.lent.len()), Lent::default());
         let (live, time_now) = (self.known.series.live(), time as u32);
         self.each_region(shape, weights, &|known, region| {
@@ -198,11 +166,6 @@ impl Resting {
         });
     }
 
-    /// Puts all lent rows back to their resting places, bit for bit.
-    pub(crate) fn give_back(&mut self, shape: &Shape, weights: &mut [f32]) {
-        self.each_region(shape, weights, &|_, region| give_back(shape, region));
-    }
-
     /// Calls `visit` with each region, its `newest` by row and its lent rows, and all else that is here.
     fn each_region(
         &mut self,
@@ -215,32 +178,19 @@ impl Resting {
         let whole = Region { first_row: 0, by_row: newest, first: 0, weights, memory };
         each_region(borders, shape, whole, &|region| visit(known, region));
     }
+}
 
-    /// Moves all coordinates to where they are at `time`, for good.
-    pub(crate) fn finish(self, shape: &Shape, weights: &mut [f32], time: u64) {
-        let place = |row: usize| Place::at(shape, row as u32);
-        let weights_of = |row: usize| place(row).weights();
-        each_few_parts(self.newest.len(), weights, &weights_of, &|rows, first, weights| {
-            for row in rows {
-                let weights = &mut weights[place(row).weights_from(first)];
-                self.known.bring(weights, time, place(row));
-            }
-        });
-    }
+const RESTING: &str = "resting";
 
-    /// Step `step`, which counts from 1, with a gradient given as ascending runs of coordinates.
-    pub(crate) fn step(
-        &mut self,
-        shape: &Shape,
-        step: u64,
-        weights: &mut [f32],
-        runs: impl FnOnce(&mut dyn FnMut(u64, &[f32])),
-    ) {
+impl Optimizer for Resting {
+    fn step(&mut self, weights: Weights<'_>, gradient: &mut Runs<'_>) {
+        let Weights { shape, steps, values: weights } = weights;
         let Self { known, newest, .. } = self;
+        let step = steps + 1;
         known.series.prepare(step);
         let constants = Constants::new(&known.settings, &known.series, step);
         let mut stage = Stage::new();
-        runs(&mut |first, mut gradient| {
+        gradient(&mut |first, mut gradient| {
             let mut first = first;
             // A run may reach over the end of a row.
             while let Some((row, inside)) = shape.place(first).filter(|_| !gradient.is_empty()) {
@@ -256,5 +206,73 @@ impl Resting {
             }
         });
         known.flush(&mut stage, &constants, weights);
+    }
+
+    fn state<'a>(&'a self, weights: &'a [f32]) -> Vec<TableState<'a>> {
+        let state = TableState::Counts(RESTING, &self.known.state);
+        vec![TableState::Floats(WEIGHTS, weights), state]
+    }
+
+    fn resume(
+        &mut self,
+        shape: &Shape,
+        steps: u64,
+        saved: &mut dyn SavedTables,
+    ) -> Option<Vec<f32>> {
+        let fits = self.put(shape, steps, saved.counts(RESTING)?);
+        saved.floats(WEIGHTS).filter(|_| fits)
+    }
+
+    /// Those that never moved, or moved so long ago that they are at rest.
+    fn standing(&self, steps: u64) -> Option<Standing<'_>> {
+        let at_rest = (steps + 1).saturating_sub(self.known.series.live()).max(1) as u32;
+        Some(Standing { by_row: &self.newest, at_rest })
+    }
+
+    /// Moves rows from their resting places to where they are now. The same bits in any order and on any number
+    /// of threads.
+    fn lend(&mut self, weights: Weights<'_>, rows: Asked<'_>) {
+        let count = self.newest.len();
+        let has_nothing_lent = self.lent.iter().all(|lent| lent.rows.is_empty());
+        match rows {
+            Asked::Of(units) => {
+                let rows = units.iter().flat_map(|units| &units.rows).copied();
+                if has_nothing_lent {
+                    self.borders.place(rows.clone(), count);
+                }
+                self.lend_some(weights, rows, true);
+            }
+            Asked::All => {
+                if has_nothing_lent {
+                    self.borders.place_evenly(count);
+                }
+                self.lend_some(weights, 0..count as u32, false);
+            }
+        }
+    }
+
+    /// Puts all lent rows back to their resting places, bit for bit. Those that were worked out left nothing.
+    fn give_back(&mut self, weights: Weights<'_>, _: &[u32]) {
+        let shape = weights.shape;
+        self.each_region(shape, weights.values, &|_, region| give_back(shape, region));
+    }
+
+    fn value(&self, shape: &Shape, steps: u64, weights: &[f32], row: u32) -> Vec<f32> {
+        let place = Place::at(shape, row);
+        let mut weights = weights[place.weights()].to_vec();
+        self.known.bring(&mut weights, steps, place);
+        weights
+    }
+
+    fn finish(&mut self, weights: Weights<'_>) {
+        let Weights { shape, steps, values } = weights;
+        let place = |row: usize| Place::at(shape, row as u32);
+        let weights_of = |row: usize| place(row).weights();
+        each_few_parts(self.newest.len(), values, &weights_of, &|rows, first, weights| {
+            for row in rows {
+                let weights = &mut weights[place(row).weights_from(first)];
+                self.known.bring(weights, steps, place(row));
+            }
+        });
     }
 }

@@ -42,10 +42,10 @@ impl Upkeep {
         }
         let settings = plan.settings();
         let (shape, batch) = (&settings.shape, settings.expected_batch);
-        let (coordinates, widest) = (shape.coordinates(), shape.widest() as f64);
+        let widest = shape.widest() as f64;
         let read = batch * ROWS_OF_A_UNIT * widest;
         let moved = match settings.selection {
-            SelectionSettings::Everything => coordinates as f64,
+            SelectionSettings::Everything => shape.coordinates() as f64,
             SelectionSettings::Exponential { by, draws, .. }
             | SelectionSettings::SparseVector { by, hits: draws, .. }
             | SelectionSettings::NoisyMax { by, draws, .. }
@@ -54,14 +54,7 @@ impl Upkeep {
             }
             SelectionSettings::LimitedDomain { draws, .. } => draws as f64 * widest,
         };
-        match optimizer {
-            OptimizerSettings::Adam { .. }
-                if is_wide(shape, steps) && PRICE * (read + moved) < coordinates as f64 =>
-            {
-                Self::WhenRead
-            }
-            _ => Self::EveryStep,
-        }
+        Self::when_read(optimizer, shape, steps, PRICE * (read + moved))
     }
 
     /// What is cheaper to expect, for a run without privacy.
@@ -73,11 +66,13 @@ impl Upkeep {
     ) -> Self {
         let read = expected_batch * ROWS_OF_A_UNIT * shape.widest() as f64;
         // What is read gets a gradient, so it is moved as well.
-        let pays = PRICE * 2.0 * read < shape.coordinates() as f64;
-        match optimizer {
-            OptimizerSettings::Adam { .. } if is_wide(shape, steps) && pays => Self::WhenRead,
-            _ => Self::EveryStep,
-        }
+        Self::when_read(optimizer, shape, steps, PRICE * 2.0 * read)
+    }
+
+    /// When they are read, if the optimizer can do so and it costs less than all coordinates.
+    fn when_read(optimizer: OptimizerSettings, shape: &Shape, steps: u64, cost: f64) -> Self {
+        let pays = is_wide(shape, steps) && cost < shape.coordinates() as f64;
+        if pays && optimizer.rule().can_rest() { Self::WhenRead } else { Self::EveryStep }
     }
 }
 
@@ -95,8 +90,8 @@ pub(crate) fn defers(
     steps: u64,
 ) -> bool {
     let read = expected_batch * ROWS_OF_A_UNIT * shape.widest() as f64;
-    let is_plain = matches!(optimizer, OptimizerSettings::Sgd { .. }) && !average;
-    is_plain && is_wide(shape, steps) && PRICE * read < shape.coordinates() as f64
+    let may = optimizer.rule().can_owe() && !average;
+    may && is_wide(shape, steps) && PRICE * read < shape.coordinates() as f64
 }
 
 /// Leave to defer noise on this grid, if the table's numbers have room for the weights.
@@ -109,7 +104,6 @@ pub(crate) fn deferred(
     optimizer: OptimizerSettings,
     initial: &[f32],
 ) -> Option<Deferral> {
-    let OptimizerSettings::Sgd { learning_rate } = optimizer else { return None };
-    let deferral = sampler.defer(grid)?;
-    has_room(learning_rate, deferral.unit(), initial).then_some(deferral)
+    let deferral = sampler.defer(grid).filter(|_| optimizer.rule().can_owe())?;
+    has_room(optimizer.learning_rate(), deferral.unit(), initial).then_some(deferral)
 }

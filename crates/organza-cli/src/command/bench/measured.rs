@@ -7,7 +7,8 @@ use anyhow::Context;
 use organza_paper::bench::{BenchSettings, bench};
 use organza_report::describe::count;
 use organza_train::OptimizerSettings;
-use organza_train::settings::{Method, SelectionRule};
+use organza_train::settings::{SelectionRule, Steps};
+use organza_words::settings::Method;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -31,7 +32,11 @@ impl What {
         let method = self.method.unwrap_or(Method::Sparse);
         let optimizer = self.optimizer.unwrap_or(OptimizerName::Adam);
         let settings = BenchSettings {
-            method,
+            noise: match method {
+                Method::None => None,
+                Method::Counts | Method::Dpsgd => Some(Steps::Everywhere),
+                Method::Sparse => Some(Steps::Selected),
+            },
             select: self.select,
             draws: self.draws,
             optimizer: match optimizer {

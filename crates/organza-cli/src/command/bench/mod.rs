@@ -5,7 +5,8 @@ mod sweep;
 
 use crate::output::Output;
 use clap::Args;
-use organza_train::settings::{Method, SelectionRule};
+use organza_train::settings::SelectionRule;
+use organza_words::settings::Method;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use sweep::Sweep;

@@ -7,7 +7,7 @@ use crate::output::Output;
 use anyhow::{Context, bail};
 use organza_report::chart::{Axis, Chart, Line, Scale, picture};
 use organza_report::describe::count;
-use organza_train::settings::Method;
+use organza_words::settings::Method;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;

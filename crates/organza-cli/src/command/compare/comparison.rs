@@ -5,9 +5,8 @@ use organza_ledger::SharedTotal;
 use organza_report::chart::{Axis, Chart, Line, picture};
 use organza_report::digits::{cost, near};
 use organza_report::page::{Cell, Fact, Figure, Page, Section, Table};
-use organza_report::total::in_words;
-use organza_train::settings::Method;
-use organza_train::suite::{OUTCOME, Outcome, Total};
+use organza_words::settings::Method;
+use organza_words::suite::{OUTCOME, Outcome, Total};
 use serde::Serialize;
 use std::fmt;
 use std::path::Path;
@@ -128,7 +127,7 @@ impl Comparison {
                 .note(format!(
                     "Not private: `{OUTCOME}` and `metrics.jsonl` in the folder of each run hold exact losses."
                 ))
-                .text(format!("In this folder: {}.", in_words(&self.total)))
+                .text(format!("In this folder: {}.", self.total.in_words()))
                 .links([("comparison.json", "all of it for programs")]),
         )
     }
@@ -191,7 +190,7 @@ impl fmt::Display for Comparison {
         writeln!(formatter, "\nword frequencies alone: {:.4}*", self.frequency_loss)?;
         writeln!(formatter, "* not private: from the data without noise, for your eyes only")?;
         writeln!(formatter, "  not private either: {OUTCOME} and metrics.jsonl of each run\n")?;
-        writeln!(formatter, "{}", in_words(&self.total))?;
+        writeln!(formatter, "{}", self.total.in_words())?;
         match &self.dataset {
             Some(total) => writeln!(formatter, "{total}"),
             None => Ok(()),

@@ -8,8 +8,8 @@ use crate::progress::suite;
 use anyhow::Context;
 use clap::Args;
 use comparison::Comparison;
-use organza_train::settings::Method;
-use organza_train::suite::{Planned, Total, shared_total};
+use organza_words::settings::Method;
+use organza_words::suite::{Planned, Total, shared_total};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 

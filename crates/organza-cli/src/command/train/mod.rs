@@ -10,8 +10,8 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory};
 use indicatif::ProgressBar;
 pub(crate) use options::{Asked, OptimizerName, Options, method_parser, named, rule_parser};
-use organza_report::run::RunFiles;
-use organza_train::{Ended, RunFolder, Session, SessionError};
+use organza_train::{RunFolder, SessionError};
+use organza_words::{Ended, Session};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use summary::Summary;
@@ -140,7 +140,7 @@ impl Running {
         let made = progress.made();
         let summary = Summary::new(path, &settings, &finished, made, begun.elapsed());
         folder.write(&folder.file("summary.json"), summary.file()?.as_bytes())?;
-        RunFiles::read(path)?.page().write(path, REPORT)?;
+        organza_words::page(path)?.1.write(path, REPORT)?;
         if !self.keep_private {
             folder.forget_private()?;
         }

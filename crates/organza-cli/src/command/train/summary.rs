@@ -4,8 +4,10 @@ use crate::memory::peak_megabytes;
 use crate::output::{DOUBT, GOOD};
 use organza_ledger::SharedTotal;
 use organza_report::run::headline;
-use organza_train::settings::{Method, SelectionRule, Settings};
-use organza_train::{Finished, Losses};
+use organza_train::Losses;
+use organza_train::settings::SelectionRule;
+use organza_words::Finished;
+use organza_words::settings::{Method, Settings};
 use serde::Serialize;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -62,7 +64,7 @@ impl Summary {
         made: u64,
         elapsed: Duration,
     ) -> Self {
-        let Finished { certificate, curve, frequency_loss, remarks, steps, seconds } = finished;
+        let Finished { model, certificate, curve, remarks, steps, seconds } = finished;
         let nothing = Losses { train: f64::NAN, validation: f64::NAN, test: f64::NAN };
         let losses = curve.last().map_or(nothing, |point| point.losses);
         let mut not_private = vec![
@@ -87,7 +89,7 @@ impl Summary {
             train_loss: losses.train,
             validation_loss: losses.validation,
             test_loss: losses.test,
-            frequency_loss: *frequency_loss,
+            frequency_loss: model.frequency_loss,
             remarks: remarks.clone(),
             seconds: elapsed.as_secs_f64(),
             ms_step: (made > 0).then(|| 1_000.0 * seconds / made as f64),

@@ -3,7 +3,7 @@
 use crate::command::train::{Asked, Options};
 use crate::usage::UsageError;
 use clap::{Args, FromArgMatches};
-use organza_train::settings::Settings;
+use organza_words::settings::Settings;
 use std::str::FromStr;
 
 /// Flags that leave data, vocabulary and the measure of loss as they are, so that results compare.

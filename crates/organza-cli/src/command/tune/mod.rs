@@ -13,7 +13,7 @@ use clap::{Args, ValueEnum};
 use grid::{Point, Try, grid};
 use organza_audit::{AuditOptions, audit};
 use organza_train::RunFolder;
-use organza_train::suite::{Outcome, Planned, Total, shared_total};
+use organza_words::suite::{Outcome, Planned, Total, shared_total};
 use price::Price;
 use ranking::{Ranking, Trial};
 use serde::Serialize;

@@ -1,6 +1,6 @@
 //! What it costs to look at many models and keep the best.
 
-use organza_train::suite::{self, Total};
+use organza_words::suite::{self, Total};
 use serde::Serialize;
 
 /// What tuning costs.

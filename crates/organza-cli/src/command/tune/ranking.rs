@@ -8,8 +8,7 @@ use anyhow::Context;
 use organza_ledger::SharedTotal;
 use organza_report::digits::{cost, near};
 use organza_report::page::{Cell, Fact, Page, Section, Table};
-use organza_report::total::{earlier_in_words, in_words};
-use organza_train::suite::{OUTCOME, Outcome, Total, counted};
+use organza_words::suite::{OUTCOME, Outcome, Total, counted};
 use serde::Serialize;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -96,10 +95,10 @@ impl Ranking {
                 cost(epsilon),
                 cost(delta),
                 counted(self.total.runs, "run"),
-                earlier_in_words(&self.total)
+                self.total.earlier_in_words()
             ),
             Price::NoGuarantee => {
-                format!("nothing is promised of the best: {}", in_words(&self.total))
+                format!("nothing is promised of the best: {}", self.total.in_words())
             }
         }
     }

@@ -12,7 +12,7 @@ use organza_mechanism::{ItemRule, ItemSettings, ItemsPlan};
 const RUNS: u64 = 100_000;
 const DELTA: f64 = 0.01;
 
-pub(super) type Shown = Vec<(&'static str, Option<i64>)>;
+pub(super) type Shown = Vec<(&'static str, i64)>;
 
 fn plan(items_per_unit: u64, rule: ItemRule) -> ItemsPlan {
     let neighbouring = Neighbouring::AddRemove;
@@ -25,7 +25,7 @@ fn release(plan: &ItemsPlan, paid: &Paid<'_>, number: u64, units: &[&[&'static s
     units.iter().for_each(|unit| counts.add(unit.iter().copied()));
     let noisy = counts.noise(charged).unwrap();
     let bin = |count: f64| (2.0 * count).floor() as i64;
-    noisy.items().iter().map(|(word, count)| (*word, count.map(bin))).collect()
+    noisy.items().iter().map(|(word, count)| (*word, bin(*count))).collect()
 }
 
 pub(super) fn audit<Class: Ord>(
@@ -50,7 +50,7 @@ fn words(shown: Shown) -> Vec<&'static str> {
 
 /// The sum of the noisy counts, which all move one way.
 fn sum(shown: Shown) -> i64 {
-    shown.iter().map(|(_, count)| count.unwrap_or_default()).sum()
+    shown.iter().map(|(_, count)| count).sum()
 }
 
 /// The unit has one word of others and one, a name, of its own; it comes first in the data.
@@ -71,7 +71,7 @@ fn laplace(epsilon: f64) -> ItemRule {
 fn words_are_private() {
     let claim = Claim { epsilon: 1.0, delta: DELTA };
     let neighbours: [&[&[&str]]; 2] = [&UNITS, &UNITS[1..]];
-    audit("words by Laplace noise", 2_300, &plan(2, laplace(1.0)), neighbours, |shown| shown)
+    audit("words by Laplace noise", 2_302, &plan(2, laplace(1.0)), neighbours, |shown| shown)
         .holds(&[claim], 0.1);
     // Both words of the unit are common: all of epsilon is spent on their counts.
     let common = [["a", "b"].as_slice(); 16];
@@ -91,17 +91,10 @@ fn words_with_gaussian_noise_are_private() {
         .into_iter()
         .map(|claim| Claim { delta: claim.delta + DELTA, ..claim })
         .collect();
-    let rules = [
-        ItemRule::Gaussian { multiplier: 1.0, delta: DELTA },
-        ItemRule::WeightedGaussian { multiplier: 1.0, delta: DELTA },
-    ];
-    for (seed, rule) in (2_302..).step_by(2).zip(rules) {
-        let plan = plan(2, rule);
-        audit("words by Gaussian noise", seed, &plan, neighbours, |shown| shown)
-            .holds(&claims, 0.05);
-        let common = [["a", "b"].as_slice(); 16];
-        audit("common words", seed + 1, &plan, [&common, &common[1..]], sum).holds(&claims, 0.5);
-    }
+    let plan = plan(2, ItemRule::WeightedGaussian { multiplier: 1.0, delta: DELTA });
+    audit("words by Gaussian noise", 2_304, &plan, neighbours, |shown| shown).holds(&claims, 0.05);
+    let common = [["a", "b"].as_slice(); 16];
+    audit("common words", 2_305, &plan, [&common, &common[1..]], sum).holds(&claims, 0.5);
 }
 
 /// A unit of ten words, of which two may count. Others have them too, just so often that one more lifts a
@@ -110,7 +103,7 @@ fn words_with_gaussian_noise_are_private() {
 fn a_unit_of_many_words_is_private() {
     const MANY: [&str; 10] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
     let plan = plan(2, laplace(2.0));
-    let threshold = plan.threshold().unwrap() as i64;
+    let threshold = plan.threshold() as i64;
     let pairs: Vec<&[&str]> = MANY.chunks(2).collect();
     let others = pairs.repeat(threshold as usize - 1);
     let with = [&[&MANY[..]], &others[..]].concat();
@@ -123,19 +116,6 @@ fn a_unit_of_many_words_is_private() {
         (0..MANY.len()).map(|_| count + noise.draw(it)).filter(|noisy| *noisy >= threshold).count()
     })
     .is_caught(&[claim]);
-}
-
-#[test]
-fn a_limited_domain_is_private() {
-    let rule = ItemRule::LimitedDomain { epsilon: 1.0, delta: DELTA, domain: 2, draws: 1 };
-    let units = [["common"].as_slice(); 9];
-    let with = [&[["common"].as_slice()], &units[..]].concat();
-    let claim = Claim { epsilon: 1.0, delta: DELTA };
-    audit("words of a limited domain", 2_308, &plan(2, rule), [&with, &units], words)
-        .holds(&[claim], 0.1);
-    let alone: [&[&[&str]]; 2] = [&[&["secret"]], &[]];
-    audit("one word of a limited domain", 2_309, &plan(2, rule), alone, words)
-        .holds(&[Claim { epsilon: 1e-9, delta: DELTA }], f64::NEG_INFINITY);
 }
 
 fn twin<Class: Ord>(

@@ -1,11 +1,12 @@
 //! Adam kept up to date when it is read against the loop over all coordinates.
 
+use super::ask;
 use crate::OptimizerSettings;
 use crate::tables::{AdamSettings, Reading, TableState, Tables, Upkeep};
 use organza_ledger::Neighbouring;
 use organza_ledger::testing::paid;
 use organza_mechanism::{
-    NoiseSettings, Plan, PlanSettings, RandomSource, SelectionSettings, Shape,
+    NoiseSettings, Plan, PlanSettings, RandomSource, ReadRows, SelectionSettings, Shape,
 };
 
 const STEPS: u64 = 10_000;
@@ -71,6 +72,13 @@ fn settings(beta1: f32, beta2: f32, epsilon: f32) -> OptimizerSettings {
     OptimizerSettings::Adam { learning_rate: 0.01, beta1, beta2, epsilon }
 }
 
+fn adam(optimizer: OptimizerSettings) -> AdamSettings {
+    let OptimizerSettings::Adam { learning_rate, beta1, beta2, epsilon } = optimizer else {
+        panic!("not Adam")
+    };
+    AdamSettings { learning_rate, beta1, beta2, epsilon }
+}
+
 fn tables(optimizer: OptimizerSettings, upkeep: Upkeep) -> Tables {
     let initial = (0..32).map(|index| noise(0, index) as f32 - 0.5).collect();
     Tables::new(Shape::table(4, 8).unwrap(), optimizer, upkeep, initial).unwrap()
@@ -80,8 +88,8 @@ fn tables(optimizer: OptimizerSettings, upkeep: Upkeep) -> Tables {
 /// to how far its coordinate has moved since the start if that is more.
 fn error(optimizer: OptimizerSettings, upkeep: Upkeep, size: f64, steps: u64) -> f64 {
     let mut tables = tables(optimizer, upkeep);
-    let initial = tables.read().to_vec();
-    let mut plain = PlainAdam::new(optimizer.adam_settings().unwrap(), &initial);
+    let initial = tables.read().all().to_vec();
+    let mut plain = PlainAdam::new(adam(optimizer), &initial);
     let mut moved = vec![0.0_f64; 32];
     let mut worst = 0.0_f64;
     for step in 0..steps {
@@ -96,8 +104,7 @@ fn error(optimizer: OptimizerSettings, upkeep: Upkeep, size: f64, steps: u64) ->
         });
         if step % 7 == 0 || step + 1 == steps || step < 60 {
             let mut reading = tables.read();
-            reading.all();
-            for (index, (weight, exact)) in reading.iter().zip(&plain.weights).enumerate() {
+            for (index, (weight, exact)) in reading.all().iter().zip(&plain.weights).enumerate() {
                 moved[index] = moved[index].max((exact - f64::from(initial[index])).abs());
                 let difference = (f64::from(*weight) - exact).abs();
                 worst = worst.max(difference / exact.abs().max(moved[index]).max(1e-30));
@@ -131,10 +138,10 @@ fn adam_at_every_step_is_adam() {
 fn resting_places_are_not_weights() {
     let mut tables = tables(settings(0.9, 0.999, 1e-8), Upkeep::WhenRead);
     tables.step(|visit| visit(0, &[1.0]));
-    let resting = tables.read()[0];
+    let resting = tables.weights[0];
     let mut reading = tables.read();
-    reading.row(0);
-    assert!((reading[0] - resting).abs() > 0.05);
+    ask(&mut reading, &[0]);
+    assert!((reading.rows().row(0)[0] - resting).abs() > 0.05);
 }
 
 /// No bit depends on what was read, or when.
@@ -166,12 +173,14 @@ fn reading_leaves_no_trace() {
     };
     let unread = run(|_, _| {});
     let read = run(|step, reading| {
-        for row in [step % 3, step % 4, step % 3] {
-            reading.row(row as u32);
-        }
+        ask(reading, &[step % 3, step % 4, step % 3].map(|row| row as u32));
+        reading.rows().row(3);
     });
     assert_eq!(unread, read);
-    assert_eq!(unread, run(|_, reading| reading.all()));
+    let all = run(|_, reading| {
+        reading.all();
+    });
+    assert_eq!(unread, all);
 }
 
 #[test]

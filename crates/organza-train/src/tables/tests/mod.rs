@@ -3,3 +3,11 @@
 
 mod adam;
 mod owed;
+mod unannounced;
+
+use super::Reading;
+
+/// Asks for rows.
+fn ask(reading: &mut Reading<'_>, rows: &[u32]) {
+    reading.ask(1, |_, draws| draws.rows.extend_from_slice(rows));
+}

@@ -6,13 +6,14 @@
 //! covariance (five deviations) and Kolmogorov and Smirnov's test for the shape have false-alarm rates of
 //! about 1e-6 each.
 
+use super::ask;
 use crate::OptimizerSettings;
 use crate::tables::{Tables, Upkeep};
 use organza_ledger::Neighbouring;
 use organza_ledger::testing::paid;
 use organza_mechanism::{
     Debt, DeferredGrid, Indebted, NoiseSettings, OwedNoise, Plan, PlanSettings, PoissonSampler,
-    RandomSource, SelectionSettings, Shape, Touched,
+    RandomSource, ReadRows, SelectionSettings, Shape, Touched,
 };
 
 const DIMENSIONS: usize = 20_000;
@@ -70,15 +71,14 @@ fn run(upkeep: impl Fn(&PoissonSampler) -> Upkeep, seed: u64) -> Readings {
     for step in 0..STEPS {
         let mut reading = tables.read();
         if step == MIDDLE {
-            reading.all();
-            middle.extend_from_slice(&reading);
+            middle.extend_from_slice(reading.all());
         }
-        for row in (0..PERIODS.len()).filter(|row| has_turn(*row, step)) {
-            reading.row(row as u32);
-        }
+        let turns = (0..PERIODS.len()).filter(|row| has_turn(*row, step)).map(|row| row as u32);
+        ask(&mut reading, &turns.collect::<Vec<u32>>());
+        let rows = reading.rows();
         let selected = sampler.batch(step, &paid).unwrap().sum(|_, gradient| {
             for row in (0..PERIODS.len()).filter(|row| has_turn(*row, step)) {
-                let weights = &reading[row * DIMENSIONS..(row + 1) * DIMENSIONS];
+                let weights = rows.row(row as u32);
                 let gradient = gradient.row(row as u32).unwrap();
                 gradient.iter_mut().zip(weights).for_each(|(slope, w)| *slope = PULL * w);
             }
@@ -285,13 +285,15 @@ fn weights_are_a_function_of_whole_numbers() {
         let whole = (f64::from(weight) / scale).round();
         (whole * scale) as f32 == weight
     };
-    tables.read().row(0);
+    ask(&mut tables.read(), &[0]);
     let before = numbers(&tables);
     let mut reading = tables.read();
-    reading.row(0);
+    ask(&mut reading, &[0]);
+    assert_eq!(reading.rows().row(1).len(), DIMENSIONS);
     reading.all();
-    reading.row(2);
-    assert!(reading.iter().all(|weight| (weight - 0.3).abs() < 1e-3 && is_whole(*weight)));
+    ask(&mut reading, &[2]);
+    let all = reading.all();
+    assert!(all.iter().all(|weight| (weight - 0.3).abs() < 1e-3 && is_whole(*weight)));
     drop(reading);
     assert_eq!(before, numbers(&tables));
     let paid = paid(sampler.charge(0..STEPS));

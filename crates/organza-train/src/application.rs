@@ -1,0 +1,129 @@
+//! What is trained, as the engine sees it: an application gives its data, its phases, the gradient of a unit and its
+//! files, and gets everything that makes a run.
+
+use crate::books::Releases;
+use crate::certificate::Certificate;
+use crate::folder::RunFolder;
+use crate::phases::Phase;
+use crate::settings::RunSettings;
+use crate::task::Task;
+use organza_ledger::PublicFact;
+
+/// Why an application cannot go on.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// A model on data.
+///
+/// ```text
+/// read ─▶ public_facts, phases ─▶ prepare ─▶ start ─▶ steps of its task ─▶ finish
+///          nothing is charged      └── Releases: charged, then drawn ──┘
+/// ```
+///
+/// # Privacy
+/// The engine charges for steps and for the number of units. All else that an application learns from its data has to go
+/// through a phase: the charge by [`Releases::charge`], the draw against the proof of it. Whether a method fails is seen
+/// by everybody: it may follow settings and what was released, and no unit of the data.
+pub trait Application: Sized {
+    /// Its settings.
+    type Settings: RunSettings;
+    /// What it reads.
+    type Data;
+    /// Units and their gradients.
+    type Task: Task;
+    /// What a finished run hands over.
+    type Model;
+
+    /// Reads the data that the settings name.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn read(settings: &Self::Settings) -> Result<Self::Data, Failure>;
+
+    /// A hash of all the data: a run goes on with the same data, or not at all. *Not private.*
+    fn fingerprint(data: &Self::Data) -> [u8; 32];
+
+    /// What is taken for public, and is stated on the ledger and the certificate.
+    ///
+    /// # Errors
+    /// If settings or what was declared public cannot be used.
+    fn public_facts(
+        _settings: &Self::Settings,
+        _data: &Self::Data,
+    ) -> Result<Vec<PublicFact>, Failure> {
+        Ok(Vec::new())
+    }
+
+    /// What is released before the first step, in this order. Without any the budget is for the steps.
+    ///
+    /// # Errors
+    /// If settings make no sense.
+    fn phases(_settings: &Self::Settings) -> Result<Vec<Phase<'_>>, Failure> {
+        Ok(Vec::new())
+    }
+
+    /// Makes a task of the data, after the release of whatever its shape follows.
+    ///
+    /// # Errors
+    /// If settings, or what was released, cannot be used; a charge stays.
+    fn prepare(
+        settings: &Self::Settings,
+        data: Self::Data,
+        releases: &mut Releases<'_>,
+    ) -> Result<Self, Failure>;
+
+    /// What is trained.
+    fn task(&self) -> &Self::Task;
+
+    /// The true number of training units that are somebody's. *Not private.*
+    fn own_units(&self) -> u64 {
+        self.task().units()
+    }
+
+    /// Writes files that belong to the run from its beginning; called again when it goes on.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    fn begun(&self, _folder: &RunFolder) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// The first parameters, by chance and by what is released for them.
+    ///
+    /// # Errors
+    /// If a charge is refused.
+    fn start(
+        &self,
+        settings: &Self::Settings,
+        releases: &mut Releases<'_>,
+    ) -> Result<Start, Failure>;
+
+    /// What is to be said about the data when the run is done. *Not private.*
+    fn remarks(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Writes the files of the model, and hands it over.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    fn finish(
+        self,
+        parameters: Vec<f32>,
+        certificate: &Certificate,
+        folder: &RunFolder,
+    ) -> Result<Self::Model, Failure>;
+}
+
+/// Parameters before the first step.
+///
+/// # Privacy
+/// They are a function of chance and of what was released, hence a post-processing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Start {
+    /// The parameters.
+    pub parameters: Vec<f32>,
+    /// Earlier ones to compare with on the learning curve, where there are no steps.
+    pub before: Option<Vec<f32>>,
+    /// How many passes over what was released it took.
+    pub passes: u64,
+}

@@ -1,0 +1,246 @@
+//! What a run writes before it releases anything: its folder, its ledger, its place on the ledger of the data set.
+
+use crate::folder::RunFolder;
+use crate::phases::Calibrated;
+use crate::run::{Purse, RunError};
+use crate::session::SessionError;
+use crate::settings::EngineSettings;
+use organza_accountant::Accountant;
+use organza_ledger::{
+    Account, AccountError, Budget, Charge, Charged, DataSetError, Header, Ledger, Reserved,
+    TornLine,
+};
+use organza_mechanism::RandomSource;
+use std::path::PathBuf;
+
+const LEDGER: &str = "ledger.jsonl";
+pub(crate) const SETTINGS: &str = "settings.json";
+pub(crate) const STATE: &str = "state.json";
+
+/// The books of a run. They are opened by its first charge, or else when it has a plan: settings that give none leave
+/// nothing behind.
+pub(crate) struct Books {
+    settings: EngineSettings,
+    source: RandomSource,
+    /// None without privacy.
+    budget: Option<Budget>,
+    account: Accountant,
+    place: Place,
+}
+
+enum Place {
+    /// Nothing is written yet.
+    Closed {
+        path: PathBuf,
+        header: Header,
+        state: String,
+        settings: String,
+    },
+    Open(Opened),
+}
+
+struct Opened {
+    folder: RunFolder,
+    ledger: Option<Ledger>,
+    torn: Option<TornLine>,
+    reserved: Option<Reserved>,
+}
+
+/// What a new run will write first.
+pub(crate) struct Opening {
+    pub(crate) path: PathBuf,
+    pub(crate) header: Header,
+    /// The private `state.json`.
+    pub(crate) state: String,
+    /// The public `settings.json`.
+    pub(crate) settings: String,
+}
+
+impl Books {
+    /// The books of a run that begins.
+    pub(crate) fn closed(
+        settings: EngineSettings,
+        source: RandomSource,
+        opening: Opening,
+    ) -> Result<Self, SessionError> {
+        let Opening { path, header, state, settings: text } = opening;
+        Self::new(settings, source, Place::Closed { path, header, state, settings: text })
+    }
+
+    /// The books of a run that goes on, if its ledger was begun with this header.
+    pub(crate) fn reopened(
+        settings: EngineSettings,
+        source: RandomSource,
+        folder: RunFolder,
+        header: &Header,
+    ) -> Result<Self, SessionError> {
+        let (ledger, torn) = match settings.private {
+            false => (None, None),
+            true => {
+                let (ledger, torn) = Ledger::open(&folder.file(LEDGER))?;
+                if ledger.header() != header {
+                    return Err(SessionError::Changed(format!(
+                        "{}: the settings are not those that the ledger was begun with",
+                        folder.path().display()
+                    )));
+                }
+                (Some(ledger), torn)
+            }
+        };
+        let reserved = reserve(&settings, &source)?;
+        Self::new(settings, source, Place::Open(Opened { folder, ledger, torn, reserved }))
+    }
+
+    fn new(
+        settings: EngineSettings,
+        source: RandomSource,
+        place: Place,
+    ) -> Result<Self, SessionError> {
+        let privacy = &settings.privacy;
+        // Where only noise was given there is no budget to keep to: the run may spend what that noise costs, and the
+        // certificate says what it came to.
+        let epsilon = privacy.epsilon.unwrap_or(f64::MAX);
+        let budget = match settings.private {
+            true => Some(Budget::new(epsilon, privacy.delta, privacy.neighbouring)?),
+            false => None,
+        };
+        let account = Accountant::new(privacy.neighbouring);
+        Ok(Self { settings, source, budget, account, place })
+    }
+
+    /// Writes what is not written yet.
+    ///
+    /// # Privacy
+    /// A folder with settings is one that can go on, so these are written last. A run that is killed before it has its
+    /// place on the ledger of the data set takes it when it goes on; one that is refused it leaves nothing.
+    pub(crate) fn open(&mut self) -> Result<&RunFolder, SessionError> {
+        if let Place::Closed { path, header, state, settings } = &self.place {
+            let folder = RunFolder::create(path)?;
+            folder.write(&folder.private(STATE), state.as_bytes())?;
+            let ledger = match self.settings.private {
+                true => Some(Ledger::create(&folder.file(LEDGER), header.clone())?),
+                false => None,
+            };
+            folder.write(&folder.file(SETTINGS), settings.as_bytes())?;
+            let reserved = match reserve(&self.settings, &self.source) {
+                Ok(reserved) => reserved,
+                Err(refused) => {
+                    folder.discard()?;
+                    return Err(refused.into());
+                }
+            };
+            self.place = Place::Open(Opened { folder, ledger, torn: None, reserved });
+        }
+        Ok(&self.opened()?.folder)
+    }
+
+    fn opened(&mut self) -> Result<&mut Opened, SessionError> {
+        match &mut self.place {
+            Place::Open(opened) => Ok(opened),
+            Place::Closed { .. } => Err(RunError::NoPurse.into()),
+        }
+    }
+
+    /// Charges the ledger. The same charge again, of a run that goes on, costs nothing.
+    fn charge(&mut self, charge: Charge) -> Result<Charged, SessionError> {
+        self.open()?;
+        let Self { budget, account, place, .. } = self;
+        match (place, budget) {
+            (Place::Open(Opened { ledger: Some(ledger), .. }), Some(budget)) => {
+                Ok(budget.charge(ledger, account, charge)?)
+            }
+            _ => Err(RunError::NoPurse.into()),
+        }
+    }
+
+    /// The folder, and what pays for steps: nothing without privacy.
+    pub(crate) fn purse(&mut self) -> Result<(&RunFolder, Option<Purse<'_>>), SessionError> {
+        self.open()?;
+        let Self { budget, account, place, .. } = self;
+        let Place::Open(Opened { folder, ledger, .. }) = place else {
+            return Err(RunError::NoPurse.into());
+        };
+        let purse = match (ledger, budget) {
+            (Some(ledger), Some(budget)) => Some(Purse { ledger, budget, account }),
+            _ => None,
+        };
+        Ok((folder, purse))
+    }
+
+    /// Where the run draws from.
+    pub(crate) fn source(&self) -> &RandomSource {
+        &self.source
+    }
+
+    /// Lines that were torn when a run was killed, and were cut off: of the ledger of the run, and of that of the
+    /// data set.
+    pub(crate) fn torn(&self) -> impl Iterator<Item = &TornLine> {
+        let opened = match &self.place {
+            Place::Open(opened) => Some(opened),
+            Place::Closed { .. } => None,
+        };
+        opened.into_iter().flat_map(|opened| {
+            let shared = opened.reserved.iter().flat_map(|reserved| &reserved.torn);
+            opened.torn.iter().chain(shared)
+        })
+    }
+
+    /// The ledger, and what all of it costs; none without privacy.
+    pub(crate) fn spent(&self) -> Result<Option<(&Ledger, f64)>, AccountError> {
+        let Place::Open(Opened { ledger: Some(ledger), .. }) = &self.place else {
+            return Ok(None);
+        };
+        let delta = self.settings.privacy.delta;
+        Ok(Some((ledger, Account::epsilon(&self.account, &ledger.events(), delta)?)))
+    }
+
+    /// The place on the ledger of the data set, if the run is on one.
+    pub(crate) fn reserved(&self) -> Option<&Reserved> {
+        match &self.place {
+            Place::Open(opened) => opened.reserved.as_ref(),
+            Place::Closed { .. } => None,
+        }
+    }
+}
+
+/// Takes the place of the run with this key on the ledger of its data set, or finds it again. Nothing may be released
+/// before.
+fn reserve(
+    settings: &EngineSettings,
+    source: &RandomSource,
+) -> Result<Option<Reserved>, DataSetError> {
+    match (&settings.ledger, settings.share()) {
+        (Some(ledger), Some(share)) => ledger.reserve(&share, source.fingerprint()).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// What an application releases by: the noise of its phases, what pays for them, and where they draw from.
+pub struct Releases<'a> {
+    books: &'a mut Books,
+    phases: &'a [Calibrated],
+}
+
+impl<'a> Releases<'a> {
+    pub(crate) fn new(books: &'a mut Books, phases: &'a [Calibrated]) -> Self {
+        Self { books, phases }
+    }
+
+    /// The noise of a phase that the application named, at which all phases keep to their shares; none if it did not.
+    pub fn noise(&self, phase: &str) -> Option<f64> {
+        self.phases.iter().find(|calibrated| calibrated.name == phase).map(|it| it.noise)
+    }
+
+    /// Where everything random comes from: the key of the run.
+    pub fn source(&self) -> &RandomSource {
+        self.books.source()
+    }
+
+    /// Charges for a release, before it is drawn. With the same key it is the same release again, which costs nothing.
+    ///
+    /// # Errors
+    /// If the budget does not allow for it, the ledger cannot be written, or the run is not private.
+    pub fn charge(&mut self, charge: Charge) -> Result<Charged, SessionError> {
+        self.books.charge(charge)
+    }
+}

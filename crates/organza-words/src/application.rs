@@ -1,0 +1,110 @@
+//! Word vectors as an application of the engine.
+
+use crate::canaries::Planted;
+use crate::export;
+use crate::phases::phases;
+use crate::prepare::{Prepared, prepare, public_facts, public_words, read_text};
+use crate::settings::Settings;
+use crate::start::start;
+use crate::task::WordTask;
+use crate::vocabulary::release_words;
+use organza_data::{TokenisedText, VocabularyRelease};
+use organza_ledger::PublicFact;
+use organza_model::vectors::Vectors;
+use organza_train::{
+    Application, CANARIES, Certificate, Failure, Phase, Releases, RunFolder, Start,
+};
+
+/// Word vectors on text.
+#[derive(Debug)]
+pub struct Words(Prepared);
+
+/// A text, with its words if they need no charge.
+#[derive(Debug)]
+pub struct Text {
+    tokens: TokenisedText,
+    public: Option<VocabularyRelease>,
+}
+
+/// What a finished run hands over.
+#[derive(Clone, Debug)]
+pub struct WordModel {
+    /// The vectors of the words, as they were written.
+    pub vectors: Vectors,
+    /// The loss of word frequencies alone on the test samples; not a number if there are none. *Not private.*
+    pub frequency_loss: f64,
+}
+
+impl Application for Words {
+    type Settings = Settings;
+    type Data = Text;
+    type Task = WordTask;
+    type Model = WordModel;
+
+    fn read(settings: &Settings) -> Result<Text, Failure> {
+        let tokens = read_text(settings)?;
+        Ok(Text { public: public_words(settings, &tokens)?, tokens })
+    }
+
+    fn fingerprint(text: &Text) -> [u8; 32] {
+        text.tokens.fingerprint()
+    }
+
+    fn public_facts(settings: &Settings, text: &Text) -> Result<Vec<PublicFact>, Failure> {
+        let words = text.public.as_ref().map(|release| release.fact.clone());
+        Ok(words.into_iter().chain(public_facts(settings)?).collect())
+    }
+
+    fn phases(settings: &Settings) -> Result<Vec<Phase<'_>>, Failure> {
+        Ok(phases(settings))
+    }
+
+    fn prepare(
+        settings: &Settings,
+        text: Text,
+        releases: &mut Releases<'_>,
+    ) -> Result<Self, Failure> {
+        let Text { tokens, public } = text;
+        let words = match public {
+            Some(release) => release.vocabulary,
+            None => release_words(settings, &tokens, releases)?,
+        };
+        Ok(Self(prepare(settings, tokens, words, releases.source())?))
+    }
+
+    fn task(&self) -> &WordTask {
+        &self.0.task
+    }
+
+    fn own_units(&self) -> u64 {
+        self.0.own_units()
+    }
+
+    fn begun(&self, folder: &RunFolder) -> Result<(), Failure> {
+        if let Some(Planted { canaries, .. }) = &self.0.canaries {
+            let text = serde_json::to_string_pretty(canaries)? + "\n";
+            folder.write(&folder.private(CANARIES), text.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn start(&self, settings: &Settings, releases: &mut Releases<'_>) -> Result<Start, Failure> {
+        start(settings, &self.0.task, releases)
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.0.remarks.clone()
+    }
+
+    fn finish(
+        self,
+        parameters: Vec<f32>,
+        certificate: &Certificate,
+        folder: &RunFolder,
+    ) -> Result<WordModel, Failure> {
+        let Prepared { task, vocabulary, .. } = self.0;
+        let words = vocabulary.words().iter().map(|word| word.to_string()).collect();
+        let vectors = export::write(folder, task.model(), words, parameters, certificate)?;
+        Ok(WordModel { vectors, frequency_loss: task.frequency_loss().unwrap_or(f64::NAN) })
+    }
+}

@@ -1,0 +1,224 @@
+//! Settings that make sense, before anything is read or written.
+
+use crate::phases::{Released, words_decide};
+use crate::settings::{
+    CanarySettings, Method, SETTINGS_VERSION, Settings, SplitSettings, VocabularyOrigin,
+};
+use organza_data::Synthetic;
+use organza_ledger::{Neighbouring, Unit};
+use organza_train::SettingError;
+use organza_train::check::{
+    AT_LEAST_ONE, BETWEEN, POSITIVE, at_least_one, is_between, is_positive, optional, require,
+};
+use organza_train::settings::RunSettings;
+
+/// More than any test of ranks needs, and few enough to be held in memory a thousand times.
+const MOST_CANARIES: u64 = 1_000_000;
+
+impl Settings {
+    /// Checks everything that can be checked without the data.
+    ///
+    /// # Errors
+    /// Names the first setting that makes no sense.
+    pub fn check(&self) -> Result<(), SettingError> {
+        let Self { data, model, .. } = self;
+        same("version", self.version, SETTINGS_VERSION)?;
+        if let SplitSettings::Units { validation, test } = data.split {
+            let fits = validation >= 0.0 && test >= 0.0 && validation + test < 1.0;
+            let shares = format!("{validation} and {test}");
+            require("data.split", shares, fits, "two shares of 0 or more, together below 1")?;
+        }
+        let sizes = Synthetic::WORDS..=Synthetic::MOST_WORDS;
+        let expected = "from 300 to 10000000";
+        optional(
+            "--synthetic-words",
+            data.synthetic_words,
+            |words| sizes.contains(words),
+            expected,
+        )?;
+        optional("--synthetic-lines", data.synthetic_lines, |lines| *lines >= 1, AT_LEAST_ONE)?;
+        optional("--vocabulary-size", data.vocabulary_size, |size| *size >= 2, "at least 2")?;
+        optional("--minimum-count", data.minimum_count, |count| *count >= 1, AT_LEAST_ONE)?;
+        at_least_one("--dimensions", model.dimensions as u64)?;
+        at_least_one("--window", u64::from(model.window))?;
+        at_least_one("--negatives", u64::from(model.negatives))?;
+        let is_deviation = |deviation: &f32| *deviation >= 0.0 && deviation.is_finite();
+        let expected = "0 or more and finite";
+        optional("--initial-deviation", model.initial_deviation, is_deviation, expected)?;
+
+        self.engine().check()?;
+        let expected = "--epsilon with --method sparse and a private vocabulary: what steps cost would follow the \
+                        number of words that happen to be released; or declare the words public by \
+                        --vocabulary-file or --vocabulary declared-public";
+        let noisy = self.privacy.noise_multiplier.is_some() && words_decide(self);
+        require("--noise-multiplier", "given", !noisy, expected)?;
+        if let Some(canaries) = self.canaries {
+            check_canaries(canaries, self)?;
+        }
+
+        self.check_counts()
+    }
+
+    fn check_counts(&self) -> Result<(), SettingError> {
+        let Self { data, model, counts, .. } = self;
+        if let VocabularyOrigin::Private { words_per_unit } = data.vocabulary {
+            at_least_one("--words-per-unit", words_per_unit)?;
+            let share = counts.vocabulary_share;
+            require("--vocabulary-share", share, is_between(share), BETWEEN)?;
+        }
+        // A bag has as many words as the window is wide, on both sides; the release is for pairs of two.
+        let bags = Released::of(self).vocabulary && model.cbow && self.privacy.unit == Unit::Pair;
+        let expected = "line or user with --architecture cbow and a private vocabulary, in which a \
+                        unit of one bag moves the counts of many words; or declare the words public \
+                        by --vocabulary-file or --vocabulary declared-public";
+        require("--unit", self.privacy.unit, !bags, expected)?;
+        let shares = [counts.word_share, counts.fine_tuning_share];
+        for (flag, share) in ["--word-share", "--fine-tuning-share"].into_iter().zip(shares) {
+            require(flag, share, share == 0.0 || is_between(share), "0 or more and below 1")?;
+        }
+        let all = counts.vocabulary_share + shares[0] + shares[1];
+        require("the sum of all shares", all, all < 1.0, "below 1")?;
+        optional("--pair-clip", counts.pair_clip, is_positive, POSITIVE)?;
+        optional("--word-clip", counts.word_clip, is_positive, POSITIVE)?;
+        optional("--bar", counts.bar, |bar| bar.is_finite() && *bar >= 0.0, "0 or more")?;
+        if self.method == Method::Counts {
+            require("--layout", "tied", !model.tied, "two-tables with --method counts")?;
+            require("--architecture", "cbow", !model.cbow, "skip-gram with --method counts")?;
+            require("--word-share", shares[0], shares[0] > 0.0, "above 0 with --method counts")?;
+        }
+        let bias = shares[0] > 0.0 && model.tied && self.method != Method::None;
+        require("--word-share", shares[0], !bias, "0 with --layout tied, which has no bias")
+    }
+}
+
+fn check_canaries(canaries: CanarySettings, settings: &Settings) -> Result<(), SettingError> {
+    let CanarySettings { repeated, repeats, tossed } = canaries;
+    require("--canaries", repeated, repeated <= MOST_CANARIES, "at most 1,000,000")?;
+    require("--tossed-canaries", tossed, tossed <= MOST_CANARIES, "at most 1,000,000")?;
+    let is_count = (1..=1_000).contains(&repeats);
+    require("--canary-repeats", repeats, is_count, "from 1 to 1,000")?;
+    if tossed > 0 {
+        let Settings { privacy, .. } = settings;
+        // Only there a canary that is in the data or not is what the promise speaks of.
+        let is_line = privacy.unit == Unit::Line;
+        let expected = "line with --tossed-canaries: each of them is one line";
+        require("--unit", privacy.unit, is_line, expected)?;
+        let is_added = privacy.neighbouring == Neighbouring::AddRemove;
+        let expected = "add-remove with --tossed-canaries: each of them is there or not";
+        require("--neighbouring", privacy.neighbouring, is_added, expected)?;
+        require("--tossed-canaries", tossed, tossed >= 10, "0, or at least 10")?;
+    }
+    Ok(())
+}
+
+fn same(setting: &'static str, value: u64, expected: u64) -> Result<(), SettingError> {
+    debug_assert_eq!(expected, 2, "the message names the only version there is");
+    require(setting, value, value == expected, "2")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use organza_ledger::LedgerSettings;
+
+    #[test]
+    fn the_presets_make_sense() {
+        for settings in [Settings::standard(), Settings::paper(), Settings::brown_1k()] {
+            settings.check().unwrap();
+        }
+    }
+
+    /// The release of a vocabulary for pairs is charged for two words of a unit, and a bag has more.
+    #[test]
+    fn bags_are_no_pairs_for_a_private_vocabulary() {
+        let refused = |unit, cbow, vocabulary| {
+            let mut settings = Settings::standard().suited_to(Method::Dpsgd);
+            settings.data.path = Some("text.txt".into());
+            settings.data.vocabulary = vocabulary;
+            settings.privacy.unit = unit;
+            settings.model.cbow = cbow;
+            settings.check().map_err(|error| error.setting)
+        };
+        let private = VocabularyOrigin::private;
+        assert_eq!(refused(Unit::Pair, true, private()), Err("--unit"));
+        assert_eq!(refused(Unit::Pair, false, private()), Ok(()));
+        assert_eq!(refused(Unit::Line, true, private()), Ok(()));
+        assert_eq!(refused(Unit::Pair, true, VocabularyOrigin::DeclaredPublic), Ok(()));
+    }
+
+    /// Noise in place of a budget, where the number of units is released: its cost would follow that number.
+    #[test]
+    fn noise_without_a_budget_needs_a_declared_number() {
+        let refused = |method, units, vocabulary: VocabularyOrigin, epsilon| {
+            let mut settings = Settings::standard().suited_to(method);
+            settings.data.path = Some("text.txt".into());
+            settings.data.vocabulary = vocabulary;
+            settings.privacy.epsilon = epsilon;
+            settings.privacy.noise_multiplier = Some(1.0);
+            settings.privacy.units = units;
+            settings.check().map_err(|error| error.setting)
+        };
+        let (public, private) = (VocabularyOrigin::DeclaredPublic, VocabularyOrigin::private());
+        for epsilon in [None, Some(3.0)] {
+            let dpsgd = |units| refused(Method::Dpsgd, units, private.clone(), epsilon);
+            assert_eq!((dpsgd(None), dpsgd(Some(1_000))), (Err("--units"), Ok(())));
+            let sparse = |words: &VocabularyOrigin| {
+                refused(Method::Sparse, Some(1_000), words.clone(), epsilon)
+            };
+            assert_eq!((sparse(&private), sparse(&public)), (Err("--noise-multiplier"), Ok(())));
+            assert_eq!(refused(Method::Counts, None, private.clone(), epsilon), Ok(()));
+        }
+        let mut plain = Settings::standard().suited_to(Method::None);
+        plain.privacy.noise_multiplier = Some(1.0);
+        assert_eq!(plain.check(), Ok(()));
+    }
+
+    fn canaries(repeats: u64, tossed: u64) -> Option<CanarySettings> {
+        Some(CanarySettings { repeated: 5, repeats, tossed })
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_named() {
+        let named = |change: fn(&mut Settings)| {
+            let mut settings = Settings::standard();
+            change(&mut settings);
+            settings.check().unwrap_err().setting
+        };
+        assert_eq!(named(|it| it.privacy.epsilon = Some(0.0)), "--epsilon");
+        assert_eq!(named(|it| it.privacy.epsilon = Some(f64::NAN)), "--epsilon");
+        assert_eq!(named(|it| it.privacy.epsilon = None), "--epsilon");
+        assert_eq!(named(|it| it.privacy.delta = 1.0), "--delta");
+        assert_eq!(named(|it| it.privacy.delta = 0.0), "--delta");
+        assert_eq!(named(|it| it.privacy.noise_multiplier = Some(-1.0)), "--noise-multiplier");
+        assert_eq!(named(|it| it.training.batch = 0.0), "--batch");
+        assert_eq!(named(|it| it.training.clip = f64::INFINITY), "--clip");
+        assert_eq!(named(|it| it.training.steps = Some(0)), "--steps");
+        assert_eq!(named(|it| it.selection.gamma = 1.5), "--gamma");
+        assert_eq!(named(|it| it.model.window = 0), "--window");
+        assert_eq!(named(|it| it.version = 1), "version");
+        let ledger = || Some(LedgerSettings { path: "ledger".into(), dataset: None });
+        let changes: [fn(&mut Settings); 2] =
+            [|it| it.method = Method::None, |it| it.seed = Some(1)];
+        for change in changes {
+            let mut settings = Settings { ledger: ledger(), ..Settings::standard() };
+            assert_eq!(settings.check(), Ok(()));
+            change(&mut settings);
+            assert_eq!(settings.check().unwrap_err().setting, "--ledger");
+        }
+        let mut noisy = Settings { ledger: ledger(), ..Settings::standard() };
+        (noisy.privacy.epsilon, noisy.privacy.noise_multiplier) = (None, Some(1.0));
+        assert_eq!(noisy.check().unwrap_err().setting, "--epsilon");
+        assert_eq!(named(|it| it.canaries = canaries(0, 0)), "--canary-repeats");
+        assert_eq!(named(|it| it.canaries = canaries(1, 9)), "--tossed-canaries");
+        let with_unit = |unit| {
+            let mut settings = Settings::standard();
+            settings.canaries = canaries(1, 10);
+            settings.privacy.unit = unit;
+            settings.check().map_err(|error| error.setting)
+        };
+        assert_eq!(with_unit(Unit::Line), Ok(()));
+        assert_eq!(with_unit(Unit::Pair), Err("--unit"));
+        assert_eq!(with_unit(Unit::User), Err("--unit"));
+    }
+}

@@ -1,0 +1,293 @@
+//! From settings to a task: text is read, cut into words and parted.
+
+use crate::canaries::{self, Canaries, Planted};
+use crate::settings::{Method, Settings, SplitSettings, VocabularyOrigin};
+use crate::task::WordTask;
+use organza_data::source::open;
+use organza_data::split::{Shares, Sides, Sizes, in_order, shuffled};
+use organza_data::{
+    DEFAULT_LINES, DataError, DeclaredPublic, FromFile, Layout, Negatives, NegativesError, Samples,
+    StopWords, Synthetic, TextSource, TokenisedText, Tokeniser, Vocabulary, VocabularyRelease,
+    VocabularySource, Words,
+};
+use organza_ledger::{PublicFact, Unit};
+use organza_mechanism::{NoisyCount, Purpose, RandomSource};
+use organza_model::{ModelError, WordVectors};
+use organza_train::Task;
+use thiserror::Error;
+
+/// The seed of the built-in corpus and of splits, which are no secrets.
+const PUBLIC_SEED: u64 = 20_210_301;
+
+/// What text, words and model came to.
+#[derive(Debug)]
+pub struct Prepared {
+    /// What is trained.
+    pub task: WordTask,
+    /// The words.
+    pub vocabulary: Vocabulary,
+    /// What was put into the training data, to be audited for.
+    pub canaries: Option<Planted>,
+    /// What a run without privacy would have refused, such as a text without anything to learn from. *Not private*: it
+    /// is told when the run is done.
+    pub remarks: Vec<String>,
+}
+
+impl Prepared {
+    /// The true number of training units that are somebody's, hence *not private*.
+    pub(crate) fn own_units(&self) -> u64 {
+        let planted = self.canaries.as_ref().map_or(0, |planted| planted.units);
+        self.task.units() - planted
+    }
+}
+
+/// Why there is nothing to train.
+#[derive(Debug, Error)]
+pub enum PrepareError {
+    /// The text cannot be used.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// The model cannot be made.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// There are no negatives.
+    #[error(transparent)]
+    Negatives(#[from] NegativesError),
+    /// Nothing is left to train on.
+    #[error("no unit is left to train on: the text is too short for its split")]
+    NoUnits,
+    /// A private vocabulary that shows next to no words.
+    #[error(
+        "the private vocabulary has {found} word(s), but at least 2 are needed: a word shows only if enough \
+         units have it. Give more text, a larger --epsilon or --vocabulary-share, or, if the words are no \
+         secret, --vocabulary-file or --vocabulary declared-public"
+    )]
+    HiddenWords {
+        /// The number of words that were released.
+        found: usize,
+    },
+    /// No source of words is left, although nothing releases them.
+    #[error("there are no words")]
+    NoWords,
+    /// The two do not go together.
+    #[error("{0}")]
+    Settings(String),
+}
+
+/// Refuses the data, or says so afterwards.
+///
+/// # Privacy
+/// Whether a run fails is seen by everybody, and so is when. What one unit can bring about must not end a private
+/// run: it goes on, if need be with nothing to train on, spends what it would have spent and writes the same files.
+struct Remarks {
+    refuse: bool,
+    said: Vec<String>,
+}
+
+impl Remarks {
+    fn new(settings: &Settings) -> Self {
+        Self { refuse: settings.method == Method::None, said: Vec::new() }
+    }
+
+    fn take<E: Into<PrepareError>>(&mut self, outcome: Result<(), E>) -> Result<(), PrepareError> {
+        match outcome.map_err(Into::into) {
+            Err(error) if !self.refuse => self.said.push(error.to_string()),
+            outcome => return outcome,
+        }
+        Ok(())
+    }
+}
+
+/// Reads the text.
+///
+/// # Privacy
+/// It may be refused where it cannot be read as text. A line that is text and has no user is left out
+/// ([`organza_data::LeftOut`]); only a run that is not private, or whose relation is replace-one, refuses it: there the
+/// guarantee is for data in which every unit is one, because their number is taken for public.
+///
+/// # Errors
+/// What is wrong with the text, and what to do.
+pub fn read_text(settings: &Settings) -> Result<TokenisedText, PrepareError> {
+    let data = &settings.data;
+    let source: Box<dyn TextSource> = match &data.path {
+        Some(path) => open(path)?,
+        None => {
+            let lines = data.synthetic_lines.unwrap_or(DEFAULT_LINES);
+            let words = data.synthetic_words.unwrap_or(Synthetic::WORDS);
+            Box::new(Synthetic::new(PUBLIC_SEED, lines).with_words(words))
+        }
+    };
+    let tokeniser = Tokeniser {
+        words: if data.ascii { Words::Ascii } else { Words::Unicode },
+        lower_case: !data.keep_case,
+        stop_words: if data.drop_stop_words { StopWords::English } else { StopWords::Keep },
+    };
+    let unit = settings.privacy.unit;
+    let layout = if unit == Unit::User { Layout::Users } else { Layout::Lines };
+    let text = TokenisedText::read(source.as_ref(), &tokeniser, layout)?;
+    if settings.method == Method::None || NoisyCount::is_public(settings.privacy.neighbouring) {
+        text.left_out().refuse()?;
+    }
+    if settings.method == Method::None {
+        check_text(settings, &text)?;
+    }
+    Ok(text)
+}
+
+fn check_text(settings: &Settings, text: &TokenisedText) -> Result<(), DataError> {
+    match (text.lines().line_count(), &settings.data.path) {
+        (0, Some(path)) => Err(DataError::NoText(path.clone())),
+        _ => Ok(()),
+    }
+}
+
+/// The words, if they need no charge: those of the built-in corpus or of a public file, those that
+/// were declared public, and all of a run without privacy.
+///
+/// # Errors
+/// What is wrong with the file or the text.
+pub(crate) fn public_words(
+    settings: &Settings,
+    text: &TokenisedText,
+) -> Result<Option<VocabularyRelease>, PrepareError> {
+    let data = &settings.data;
+    let counted = DeclaredPublic { size: data.vocabulary_size, minimum_count: data.minimum_count };
+    let built_in = "the words of the built-in corpus, which is synthetic";
+    let exposed = "the words of the data without protection: this run is not private";
+    let (release, fact) = match &data.vocabulary {
+        VocabularyOrigin::File(path) => (FromFile::new(path).vocabulary(text)?, None),
+        _ if data.path.is_none() => (counted.vocabulary(text)?, Some(built_in)),
+        VocabularyOrigin::DeclaredPublic => (counted.vocabulary(text)?, None),
+        VocabularyOrigin::Private { .. } if settings.method == Method::None => {
+            (counted.vocabulary(text)?, Some(exposed))
+        }
+        VocabularyOrigin::Private { .. } => return Ok(None),
+    };
+    let fact = fact.map_or(release.fact, |value| PublicFact {
+        name: "vocabulary".to_owned(),
+        value: value.to_owned(),
+    });
+    Ok(Some(VocabularyRelease { vocabulary: release.vocabulary, fact }))
+}
+
+/// The facts that are taken for public beside the words.
+///
+/// # Errors
+/// If the split does not go with the unit.
+pub(crate) fn public_facts(settings: &Settings) -> Result<Vec<PublicFact>, PrepareError> {
+    let mut facts = Vec::new();
+    let of_pairs = !matches!(settings.data.split, SplitSettings::Units { .. });
+    if of_pairs && settings.privacy.unit != Unit::Pair {
+        let wanted = "the paper's split is of single pairs: use --unit pair with this preset";
+        return Err(PrepareError::Settings(wanted.to_owned()));
+    }
+    // A pair is no part of the text that can be there or not: the sides of pairs follow whole lines.
+    if settings.privacy.unit == Unit::Pair {
+        let value = "the guarantee is for the training pairs, after the split".to_owned();
+        facts.push(PublicFact { name: "split".to_owned(), value });
+    }
+    facts.extend(canaries::fact(settings));
+    Ok(facts)
+}
+
+/// Prepares all that training needs. Canaries, where settings ask for them, come from `source`: the same
+/// ones from the same key.
+///
+/// # Privacy
+/// Private training fails by settings and released words alone; see [`Remarks`].
+///
+/// # Errors
+/// What is wrong with the settings, or without privacy with the text, and what to do.
+pub(crate) fn prepare(
+    settings: &Settings,
+    text: TokenisedText,
+    vocabulary: Vocabulary,
+    source: &RandomSource,
+) -> Result<Prepared, PrepareError> {
+    let data = &settings.data;
+    let unit = settings.privacy.unit;
+    let whole_texts = matches!(data.split, SplitSettings::WholeTexts);
+    let mut remarks = Remarks::new(settings);
+    remarks.take(check_text(settings, &text))?;
+    if !text.left_out().is_empty() {
+        remarks.said.push(text.left_out().to_string());
+    }
+    let sides = match data.split {
+        SplitSettings::Units { validation, test } => {
+            Some(Sides::by_unit(&text, unit, Shares { validation, test }, PUBLIC_SEED)?)
+        }
+        SplitSettings::WholeTexts | SplitSettings::PaperShuffled => None,
+    };
+    let corpus = text.into_corpus(&vocabulary);
+    let corpus = if whole_texts { corpus.ordered_by_name_hash() } else { corpus };
+    let samples = Samples::new(corpus, settings.objective(), settings.model.window)?;
+    if samples.count() == 0 {
+        remarks.take(Err(DataError::NoSamples))?;
+    }
+    let split = match sides {
+        Some(sides) => sides.split(&samples)?,
+        None => {
+            remarks.take(Sizes::PAPER.check(samples.count()))?;
+            let public = RandomSource::from_seed(PUBLIC_SEED);
+            match whole_texts {
+                true => in_order(&samples, Sizes::PAPER),
+                false => {
+                    shuffled(&samples, Sizes::PAPER, &mut public.substream(Purpose::Data, 0, 0))
+                }
+            }
+        }
+    };
+    if split.train.is_empty() {
+        remarks.take(Err(PrepareError::NoUnits))?;
+    }
+    let (samples, split, canaries) = match settings.canaries {
+        None => (samples, split, None),
+        Some(asked) => {
+            let canaries = Canaries::draw(asked, vocabulary.len(), source);
+            let (samples, split, planted) = canaries.plant(samples, split, source)?;
+            (samples, split, Some(planted))
+        }
+    };
+    let layout = if settings.model.tied {
+        organza_model::Layout::Tied
+    } else {
+        organza_model::Layout::TwoTables
+    };
+    let words = vocabulary.len();
+    let model = WordVectors::new(layout, words as u64, settings.model.dimensions)?;
+    let negatives = Negatives::uniform(words)?;
+    let per_unit = settings.privacy.per_unit;
+    let task = WordTask::new(samples, split, model, negatives, settings.model.negatives, per_unit);
+    Ok(Prepared { task, vocabulary, canaries, remarks: remarks.said })
+}
+
+/// The first parameters: independent of the data.
+pub fn initial(settings: &Settings, model: &WordVectors, source: &RandomSource) -> Vec<f32> {
+    let mut random = source.substream(Purpose::Initialisation, 0, 0);
+    match settings.model.initial_deviation {
+        Some(deviation) => model.initial_normal(deviation, |values| {
+            organza_mechanism::sample::fill_normal_f32(values, &mut random);
+        }),
+        None => model.initial_uniform(|values| {
+            values.fill_with(|| organza_mechanism::sample::unit(&mut random) as f32);
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn the_split_is_a_public_fact_with_pairs() {
+        let stated = |unit| {
+            let mut settings = Settings::standard();
+            settings.privacy.unit = unit;
+            let facts = public_facts(&settings).unwrap();
+            facts.iter().any(|fact| fact.name == "split" && fact.value.contains("training pairs"))
+        };
+        assert!(stated(Unit::Pair));
+        assert!(!stated(Unit::Line) && !stated(Unit::User));
+    }
+}

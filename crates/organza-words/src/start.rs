@@ -1,0 +1,139 @@
+//! The first parameters of a run: by chance, with a bias from word counts, or learned from pair counts.
+
+use crate::phases::{COUNTS, Clips, CountNoises, pair_counts, unit_sizes, word_counts};
+use crate::prepare::initial;
+use crate::settings::{CountsSettings, Settings};
+use crate::task::WordTask;
+use organza_data::cooccurrence::{NoisyPairs, NoisyWords};
+use organza_ledger::{Neighbouring, Unit};
+use organza_mechanism as mechanism;
+use organza_model::counts::{
+    self, CountNoise, CountedPair, CountsError, CountsFit, NoisyCounts, learn_counts,
+};
+use organza_model::{ModelError, frequency_bias};
+use organza_train::{Failure, Releases, Start};
+
+/// A dozen or two passes are enough; more are a sign that something is wrong with the counts.
+const MOST_PASSES: usize = 200;
+
+/// Charges for the counts that were planned, releases them and learns from them.
+///
+/// # Privacy
+/// The parameters are a function of chance and of released counts alone, hence a post-processing.
+pub(crate) fn start(
+    settings: &Settings,
+    task: &WordTask,
+    releases: &mut Releases<'_>,
+) -> Result<Start, Failure> {
+    let model = task.model();
+    let mut parameters = initial(settings, model, releases.source());
+    let Some(noise) = releases.noise(COUNTS) else {
+        return Ok(Start { parameters, ..Start::default() });
+    };
+    let noises = CountNoises::new(settings, noise);
+    let clips = clips(settings, task, &noises, releases)?;
+    let words = match noises.words {
+        Some(noise) => {
+            let plan = word_counts(settings, clips, model.words(), noise)?;
+            let release = plan.release(releases.source());
+            let charged = releases.charge(release.charge())?;
+            Some(plan.count(task.samples(), task.train(), &release, charged)?)
+        }
+        None => None,
+    };
+    if let Some(words) = &words {
+        model.set_bias(&mut parameters, &bias(words, task)?)?;
+    }
+    let (Some(noise), Some(words)) = (noises.pairs, &words) else {
+        return Ok(Start { parameters, ..Start::default() });
+    };
+    let plan = pair_counts(settings, clips, model.words(), noise)?;
+    let release = plan.release(releases.source());
+    let charged = releases.charge(release.charge())?;
+    let pairs = plan.count(task.samples(), task.train(), &release, charged)?;
+    match learn(settings, task, words, &pairs, noise) {
+        Ok(fit) => {
+            let CountsFit { parameters: learned, passes, .. } = fit;
+            Ok(Start { parameters: learned, before: Some(parameters), passes: passes as u64 })
+        }
+        // Pairs that are nothing but noise teach nothing: word counts are all there is.
+        Err(CountsError::NoTotal) => {
+            Ok(Start { before: Some(parameters.clone()), parameters, passes: 0 })
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The clips that were declared, or else such that about half of the units are within them.
+fn clips(
+    settings: &Settings,
+    task: &WordTask,
+    noises: &CountNoises,
+    releases: &mut Releases<'_>,
+) -> Result<Clips, Failure> {
+    let released = match noises.sizes {
+        Some(epsilon) => {
+            let plan = unit_sizes(settings, epsilon)?;
+            let release = plan.release(releases.source());
+            let charged = releases.charge(release.charge())?;
+            Some(plan.count(task.samples(), task.train(), &release, charged)?)
+        }
+        None => None,
+    };
+    let CountsSettings { word_clip, pair_clip, .. } = settings.counts;
+    let or = |declared: Option<f64>, released: Option<f64>| declared.or(released).unwrap_or(1.0);
+    Ok(Clips {
+        words: or(word_clip, released.map(|sizes| sizes.words)),
+        pairs: or(pair_clip, released.map(|sizes| sizes.pairs)),
+    })
+}
+
+/// The biases that the word counts call for.
+fn bias(words: &NoisyWords, task: &WordTask) -> Result<Vec<f32>, ModelError> {
+    // Less than one is taken for one anyway, and counts that are all noise must not be refused.
+    let counts: Vec<f64> = words.counts().iter().map(|count| count.max(1.0)).collect();
+    frequency_bias(&counts, &task.negative_weights(), task.negative_count())
+}
+
+/// Learns from released counts: the data is not looked at.
+fn learn(
+    settings: &Settings,
+    task: &WordTask,
+    words: &NoisyWords,
+    pairs: &NoisyPairs,
+    noise: mechanism::CountNoise,
+) -> Result<CountsFit, CountsError> {
+    let counted: Vec<CountedPair> = pairs
+        .pairs()
+        .iter()
+        .map(|pair| CountedPair { first: pair.larger, second: pair.smaller, count: pair.count })
+        .collect();
+    let plan = pairs.histogram_plan();
+    let noise = match (noise, settings.privacy.neighbouring) {
+        (mechanism::CountNoise::RoundedGaussian { .. }, _) => {
+            CountNoise::Gaussian { deviation: plan.deviation() }
+        }
+        (mechanism::CountNoise::DiscreteLaplace { epsilon }, Neighbouring::AddRemove) => {
+            CountNoise::DiscreteLaplace { rate: epsilon }
+        }
+        // Replacing a pair takes one from a cell and adds one to another.
+        (mechanism::CountNoise::DiscreteLaplace { epsilon }, Neighbouring::ReplaceOne) => {
+            CountNoise::DiscreteLaplace { rate: epsilon / 2.0 }
+        }
+    };
+    let counts = NoisyCounts {
+        pairs: &counted,
+        noise,
+        bar: plan.bar(),
+        pairs_per_count: pairs.pairs_per_count(),
+        word_counts: words.counts(),
+        word_deviation: words.deviation(),
+        clipped: settings.privacy.unit != Unit::Pair,
+    };
+    let asked = counts::CountsSettings {
+        negatives: task.negative_count(),
+        negative_weights: &task.negative_weights(),
+        most_passes: MOST_PASSES,
+    };
+    learn_counts(task.model(), &counts, &asked)
+}

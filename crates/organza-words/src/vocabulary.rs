@@ -1,0 +1,26 @@
+//! Words that are released with a charge.
+
+use crate::phases::{VOCABULARY, vocabulary_plan};
+use crate::prepare::PrepareError;
+use crate::settings::Settings;
+use organza_data::{DataError, TokenisedText, Vocabulary, VocabularySource};
+use organza_train::{Failure, Releases};
+
+/// Charges for the words, then releases them.
+pub(crate) fn release_words(
+    settings: &Settings,
+    text: &TokenisedText,
+    releases: &mut Releases<'_>,
+) -> Result<Vocabulary, Failure> {
+    let noise = releases.noise(VOCABULARY).ok_or(PrepareError::NoWords)?;
+    let plan = vocabulary_plan(settings, noise)?;
+    let release = plan.release(releases.source());
+    let charged = releases.charge(release.charge())?;
+    match plan.paid(release, charged).vocabulary(text) {
+        Ok(release) => Ok(release.vocabulary),
+        Err(DataError::VocabularyTooSmall { found }) => {
+            Err(PrepareError::HiddenWords { found }.into())
+        }
+        Err(other) => Err(other.into()),
+    }
+}
