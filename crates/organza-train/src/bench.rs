@@ -251,7 +251,7 @@ impl Steps {
                 plain_step(task, source, step, *rate, *expected_batch, plain, tables);
             }
             (StepMethod::Private(_), Some((sampler, paid))) => {
-                private_step(task, sampler, paid, source, step, tables)
+                private_step(task, sampler, paid, source, step, tables, &mut None)
                     .expect("all steps are paid for, and made in their order");
             }
             (StepMethod::Private(_), None) => {}
