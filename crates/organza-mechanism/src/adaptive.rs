@@ -165,6 +165,11 @@ impl Adaptive {
 }
 
 impl Plan {
+    /// How the clip adapts, if it does.
+    pub fn adaptive_clip(&self) -> Option<AdaptiveClip> {
+        self.adaptive().map(|adaptive| adaptive.settings)
+    }
+
     /// The plan whose clip follows a quantile, from the clip of its settings on: the same event, of which the count of
     /// units within the clip takes a small part.
     ///

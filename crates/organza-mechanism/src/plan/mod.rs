@@ -39,9 +39,8 @@ struct Checked {
 
 impl PartialEq for Plan {
     fn eq(&self, other: &Self) -> bool {
-        let settings = |plan: &Self| plan.adaptive().map(|adaptive| adaptive.settings);
         Arc::ptr_eq(&self.0, &other.0)
-            || self.0.settings == other.0.settings && settings(self) == settings(other)
+            || self.0.settings == other.0.settings && self.adaptive_clip() == other.adaptive_clip()
     }
 }
 
