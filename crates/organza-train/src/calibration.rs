@@ -7,8 +7,8 @@ use organza_accountant::Accountant;
 use organza_accountant::calibrate::CalibrateError;
 use organza_ledger::{Account, Event, MaxNoise};
 use organza_mechanism::{
-    By, DeferredGrid, NoiseSettings, Plan, PlanError, PlanSettings, SelectionSettings, Shape,
-    ShapeError,
+    AdaptiveClip, By, DeferredGrid, NoiseSettings, Plan, PlanError, PlanSettings,
+    SelectionSettings, Shape, ShapeError,
 };
 use thiserror::Error;
 
@@ -95,6 +95,8 @@ impl Known<'_> {
         let EngineSettings { private, steps: place, .. } = self.settings;
         if !private
             || *place != Some(Steps::Everywhere)
+            // Whole numbers of a table need one grid for all steps.
+            || training.adaptive_clip.is_some()
             || !defers(&shape, training.batch, training.optimizer, training.average, steps)
         {
             return Ok(None);
@@ -142,7 +144,7 @@ impl Known<'_> {
         };
         // Without selection there is nothing to clip again, as in the paper's DP-SGD.
         let second_clip = training.second_clip.filter(|_| self.selects());
-        Ok(Plan::new(PlanSettings {
+        let plan = Plan::new(PlanSettings {
             shape: Shape::tables(&self.tables)?,
             neighbouring: privacy.neighbouring,
             rate: self.rate(),
@@ -150,7 +152,11 @@ impl Known<'_> {
             clip: training.clip,
             selection,
             noise: NoiseSettings::Gaussian { multiplier, second_clip },
-        })?)
+        })?;
+        Ok(match training.adaptive_clip {
+            Some(quantile) => plan.adapting(AdaptiveClip::new(quantile, training.clip))?,
+            None => plan,
+        })
     }
 
     fn selection(&self, epsilon: f64) -> Result<SelectionSettings, CalibrationError> {

@@ -1,6 +1,6 @@
 //! Settings that make sense, before anything is read or written.
 
-use crate::settings::EngineSettings;
+use crate::settings::{EngineSettings, Steps};
 use thiserror::Error;
 
 /// A setting that makes no sense.
@@ -52,6 +52,11 @@ impl EngineSettings {
         positive("--epochs", training.epochs)?;
         optional("--steps", training.steps, |steps| *steps >= 1, AT_LEAST_ONE)?;
         positive("--clip", training.clip)?;
+        let adapts = self.private && self.steps == Some(Steps::Everywhere);
+        let is_part = |part: &f64| adapts && *part > 0.0 && *part < 1.0;
+        let expected = "between 0 and 1, and left out where steps select or are not private: caps and second clips \
+                        are lengths that would have to follow the clip";
+        optional("--adaptive-clip", training.adaptive_clip, is_part, expected)?;
         optional("--second-clip", training.second_clip, is_positive, POSITIVE)?;
         positive("--learning-rate", f64::from(training.optimizer.learning_rate()))
     }

@@ -221,6 +221,7 @@ pub fn run<T: Task + ?Sized>(
             average: Average::new(if plan.average { tables.coordinates() } else { 0 }),
             tables,
             best: None,
+            clip: None,
         },
     };
     // The last point is of the result, and is written when there is one.
@@ -364,7 +365,7 @@ pub(crate) fn make_step<T: Task + ?Sized>(
     let tables = &mut state.tables;
     match (&plan.method, paid) {
         (StepMethod::Private(_), Some((sampler, paid))) => {
-            private_step(task, sampler, paid, source, step, tables)?;
+            private_step(task, sampler, paid, source, step, tables, &mut state.clip)?;
         }
         (StepMethod::Private(_), None) => return Err(RunError::NoPurse),
         (StepMethod::NotPrivate { rate, expected_batch }, _) => {

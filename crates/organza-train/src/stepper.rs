@@ -50,7 +50,7 @@ impl<T: Task> Stepper<T> {
         };
         let plain = PlainBatch::new(&task.tables())?;
         let average = Average::new(if plan.average { tables.coordinates() } else { 0 });
-        let state = Checkpoint { average, tables, best: None };
+        let state = Checkpoint { average, tables, best: None, clip: None };
         Ok(Self { task, plan, source, paid, state, plain })
     }
 

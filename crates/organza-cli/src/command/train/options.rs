@@ -287,6 +287,9 @@ struct Training {
     /// The clip of a unit's gradient (S1)
     #[arg(long, value_name = "S1")]
     clip: Option<f64>,
+    /// Let the clip follow the norm that this part of the units is within (`dpsgd`)
+    #[arg(long, value_name = "QUANTILE")]
+    adaptive_clip: Option<f64>,
     /// The clip of what was selected (S2)
     #[arg(long, value_name = "S2")]
     second_clip: Option<f64>,
