@@ -2,11 +2,11 @@
 
 use crate::fit::FitError;
 use crate::groups::Groups;
-use crate::purse::Purse;
 use crate::settings::{Method, Settings};
 use organza_accountant::calibrate::{Target, scale};
 use organza_data::sparse::{Category, Columns, UnreleasedRows};
 use organza_mechanism::{ItemRule, ItemSettings, ItemsPlan, RandomSource};
+use organza_train::Purse;
 
 /// The purpose of the release of categories.
 const CATEGORIES: &str = "categories";

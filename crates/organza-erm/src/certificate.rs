@@ -1,85 +1,83 @@
 //! The certificate of a fit: what is promised, for whom, and what it was spent on.
 
-use crate::loss::Loss;
 use crate::settings::{Method, Settings};
-use organza_ledger::{Event, Neighbouring, PublicFact, SharedTotal, Unit};
-use serde::Serialize;
+use organza_ledger::{AccountError, Event, Ledger};
+use organza_train::{Certificate, DECIDED, Purse};
 
-/// What a fit promises. The form is that of a training run's certificate, with the model beside it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Certificate {
-    /// The version of the form.
-    pub version: u64,
-    /// The model.
-    pub model: Loss,
-    /// The method.
-    pub method: Method,
-    /// Whether there is a guarantee at all.
-    pub private: bool,
-    /// The bound on the privacy loss of what was released; none without privacy. The price of the events, or, where one
-    /// of them decided what others are, the budget that all outcomes keep to.
-    pub epsilon: Option<f64>,
-    /// The probability of exceeding it.
-    pub delta: Option<f64>,
-    /// What a theorem claims that does not hold, for [`Method::Printed`] only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub claimed_epsilon: Option<f64>,
-    /// The relation that the guarantee speaks about.
-    pub neighbouring: Neighbouring,
-    /// What is protected as one.
-    pub unit: Unit,
-    /// The accountant that priced it.
-    pub accountant: &'static str,
-    /// The number of steps; 0 where there is one release.
-    pub steps: u64,
-    /// What was released.
-    pub events: Vec<Event>,
-    /// What was declared public, and hence is used without a charge.
-    pub public: Vec<PublicFact>,
-    /// What all runs on the data set may have spent, up to this one, if it is on the ledger of a data set.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dataset: Option<SharedTotal>,
-    /// What the guarantee takes for granted.
-    pub conditions: Vec<String>,
-    /// What comes from the data without a charge.
-    pub not_private: Vec<String>,
+/// The certificate of a fit: that of every run, with the model beside it.
+pub(crate) fn certificate(
+    settings: &Settings,
+    purse: Option<&Purse>,
+    steps: u64,
+) -> Result<Certificate, AccountError> {
+    let Settings { method, delta, seed, epsilon, .. } = *settings;
+    let ledger = purse.map(Purse::ledger);
+    let events = ledger.map(Ledger::events).unwrap_or_default();
+    let mut conditions = conditions(settings);
+    let decided = method != Method::Printed && events.iter().any(Event::decides);
+    if decided {
+        conditions.push(DECIDED.to_owned());
+    }
+    let spent = purse.map(Purse::spent).transpose()?;
+    let not_private = [
+        "losses, accuracy, AUC, deviance",
+        "sparsity of groups",
+        "remarks about the data",
+        "timings",
+    ];
+    Ok(Certificate {
+        version: Certificate::VERSION,
+        model: Some(settings.model.to_string().into()),
+        method: method.to_string().into(),
+        private: !matches!(method, Method::None | Method::Printed) && seed.is_none(),
+        epsilon: if decided { spent.and(Some(epsilon)) } else { spent },
+        delta: spent.map(|_| delta),
+        claimed_epsilon: (method == Method::Printed).then_some(epsilon),
+        neighbouring: method.neighbouring(),
+        unit: method.unit(),
+        accountant: "pld".into(),
+        steps,
+        events,
+        public: ledger.map(|ledger| ledger.header().public.clone()).unwrap_or_default(),
+        dataset: None,
+        conditions,
+        not_private: not_private.map(str::to_owned).to_vec(),
+    })
 }
 
-impl Certificate {
-    /// What holds for every fit with these settings.
-    pub(crate) fn conditions(settings: &Settings) -> Vec<String> {
-        let mut conditions: Vec<&str> = match settings.method {
-            Method::None => vec!["no privacy was asked for: there is no guarantee"],
-            Method::Objective => vec![
-                "noise idealised as real Gaussian, drawn in double precision",
-                "there are no more rows than a million and twice the released or declared number; that the search ends is \
-                 proved for real numbers",
-            ],
-            Method::Dpsgd => vec!["noise of steps exact: real Gaussian, rounded to a grid"],
-            Method::Sparse => vec![
-                "noise of steps exact: real Gaussian, rounded to a grid",
-                "selection idealised: drawn in double precision",
-            ],
-            Method::PoissonGroups => vec!["noise idealised as real Laplace, rounded to a grid"],
-            Method::Corrected => vec![
-                "noise idealised as real Laplace, rounded to a grid",
-                "which group a record belongs to is public, and so is which group a step visits",
-            ],
-            Method::Printed => vec![
-                "as printed, not sound: the noise follows Theorem 1, which takes one of m fixed groups for \
-                 a sample that amplifies; epsilon is what an accountant finds that the noise is worth, and \
-                 may exceed what was asked for",
-                "the test that ends Algorithm 1 stands inside its loop, without which nothing is private",
-                "which group a record belongs to is public, and so is which group a step visits",
-            ],
-        };
-        let seeded;
-        if let Some(seed) = settings.seed {
-            seeded = format!(
-                "not private: the randomness came from seed {seed}, which whoever knows it can repeat"
-            );
-            conditions.push(&seeded);
-        }
-        conditions.into_iter().map(str::to_owned).collect()
+/// What holds for every fit with these settings.
+fn conditions(settings: &Settings) -> Vec<String> {
+    let mut conditions: Vec<&str> = match settings.method {
+        Method::None => vec!["no privacy was asked for: there is no guarantee"],
+        Method::Objective => vec![
+            "noise idealised as real Gaussian, drawn in double precision",
+            "there are no more rows than a million and twice the released or declared number; that the search ends is \
+             proved for real numbers",
+        ],
+        Method::Dpsgd => vec!["noise of steps exact: real Gaussian, rounded to a grid"],
+        Method::Sparse => vec![
+            "noise of steps exact: real Gaussian, rounded to a grid",
+            "selection idealised: drawn in double precision",
+        ],
+        Method::PoissonGroups => vec!["noise idealised as real Laplace, rounded to a grid"],
+        Method::Corrected => vec![
+            "noise idealised as real Laplace, rounded to a grid",
+            "which group a record belongs to is public, and so is which group a step visits",
+        ],
+        Method::Printed => vec![
+            "as printed, not sound: the noise follows Theorem 1, which takes one of m fixed groups for \
+             a sample that amplifies; epsilon is what an accountant finds that the noise is worth, and \
+             may exceed what was asked for",
+            "the test that ends Algorithm 1 stands inside its loop, without which nothing is private",
+            "which group a record belongs to is public, and so is which group a step visits",
+        ],
+    };
+    let seeded;
+    if let Some(seed) = settings.seed {
+        seeded = format!(
+            "not private: the randomness came from seed {seed}, which whoever knows it can repeat"
+        );
+        conditions.push(&seeded);
     }
+    conditions.into_iter().map(str::to_owned).collect()
 }

@@ -1,22 +1,22 @@
 //! A fit from rows and settings to a model and its certificate.
 
 use crate::categories;
-use crate::certificate::Certificate;
+use crate::certificate::certificate;
 use crate::descend::{Descent, Visits};
 use crate::design::Design;
 use crate::groups::{GroupSparsity, Groups, visited};
 use crate::minimise::Objective;
 use crate::model::LinearModel;
 use crate::perturbation::Perturbation;
-use crate::purse::{Purse, PurseError, header};
+use crate::purse::{header, purse};
 use crate::schedule::{Known, ScheduleError};
-use crate::settings::{Method, SettingError, Settings};
+use crate::settings::{Method, Settings};
 use organza_accountant::calibrate::{CalibrateError, Target};
 use organza_data::sparse::{Columns, MOST_FEATURES, SparseRows, UnreleasedRows};
-use organza_ledger::{DataSetError, Event, SharedTotal, TornLine};
+use organza_ledger::{AccountError, BudgetError, DataSetError, Event, SharedTotal, TornLine};
 use organza_mechanism::random::RandomError;
 use organza_mechanism::{NoisyCount, NotPaid, PlanError, RandomSource};
-use organza_train::DECIDED;
+use organza_train::{Certificate, Purse, SettingError};
 use std::path::Path;
 use thiserror::Error;
 
@@ -87,7 +87,10 @@ pub enum FitError {
     Calibrate(#[from] CalibrateError),
     /// The charge.
     #[error(transparent)]
-    Purse(#[from] PurseError),
+    Budget(#[from] BudgetError),
+    /// The account.
+    #[error(transparent)]
+    Account(#[from] AccountError),
     /// The ledger of the data set.
     #[error(transparent)]
     DataSet(#[from] DataSetError),
@@ -207,7 +210,7 @@ impl<'a> Opened<'a> {
         };
         let purse = match settings.method {
             Method::None => None,
-            _ => Some(Purse::open(settings, header(settings, groups.as_ref(), width), ledger)?),
+            _ => Some(purse(settings, header(settings, groups.as_ref(), width), ledger)?),
         };
         Ok(Self { settings, source, groups, purse, total, torn, statements: Vec::new() })
     }
@@ -263,7 +266,7 @@ impl Running<'_> {
     fn run(&self, purse: Option<&mut Purse>) -> Result<Fit, FitError> {
         let Some(purse) = purse else {
             let model = self.model(self.exact());
-            return Ok(self.fit(model, None, 0));
+            return self.fit(model, None, 0);
         };
         let units = self.units(purse)?;
         let (coordinates, steps) = match self.settings.method {
@@ -271,7 +274,7 @@ impl Running<'_> {
             _ => self.descended(units, purse)?,
         };
         let model = self.model(coordinates);
-        Ok(self.fit(model, Some(&*purse), steps))
+        self.fit(model, Some(&*purse), steps)
     }
 
     /// The minimum without privacy.
@@ -312,7 +315,7 @@ impl Running<'_> {
         let norm = self.settings.input(1).whole_norm();
         let size = self.design.coordinates();
         let target = Target::new(epsilon, delta);
-        let before: Vec<Event> = purse.events();
+        let before: Vec<Event> = purse.ledger().events();
         let lambda = match l2 {
             Some(l2) => l2 * units,
             None => {
@@ -334,7 +337,7 @@ impl Running<'_> {
             coordinates: self.design.coordinates(),
             units,
             groups: self.groups.map_or(1, |groups| groups.len() as u64),
-            before: purse.events(),
+            before: purse.ledger().events(),
         };
         let schedule = known.schedule()?;
         let visits = match (method, self.groups) {
@@ -371,40 +374,9 @@ impl Running<'_> {
         }
     }
 
-    fn fit(&self, model: LinearModel, purse: Option<&Purse>, steps: u64) -> Fit {
-        let Settings { method, delta, seed, epsilon, .. } = *self.settings;
-        let events = purse.map(Purse::events).unwrap_or_default();
-        let mut conditions = Certificate::conditions(self.settings);
-        let decided = method != Method::Printed && events.iter().any(Event::decides);
-        if decided {
-            conditions.push(DECIDED.to_owned());
-        }
-        let certificate = Certificate {
-            version: 2,
-            model: self.settings.model,
-            method,
-            private: !matches!(method, Method::None | Method::Printed) && seed.is_none(),
-            epsilon: purse.map(|purse| if decided { epsilon } else { purse.spent() }),
-            delta: purse.map(|_| delta),
-            claimed_epsilon: (method == Method::Printed).then_some(epsilon),
-            neighbouring: method.neighbouring(),
-            unit: method.unit(),
-            accountant: "pld",
-            steps,
-            events,
-            public: purse.map(|purse| purse.public().to_vec()).unwrap_or_default(),
-            dataset: None,
-            conditions,
-            not_private: [
-                "losses, accuracy, AUC, deviance",
-                "sparsity of groups",
-                "remarks about the data",
-                "timings",
-            ]
-            .map(str::to_owned)
-            .to_vec(),
-        };
+    fn fit(&self, model: LinearModel, purse: Option<&Purse>, steps: u64) -> Result<Fit, FitError> {
+        let certificate = certificate(self.settings, purse, steps)?;
         let sparsity = self.groups.map(|groups| groups.sparsity(self.design));
-        Fit { model, certificate, sparsity, torn: None }
+        Ok(Fit { model, certificate, sparsity, torn: None })
     }
 }

@@ -2,8 +2,9 @@
 
 use crate::design::Design;
 use crate::fit::FitError;
-use crate::settings::{Method, SettingError, Settings};
+use crate::settings::{Method, Settings};
 use organza_mechanism::NoisyCount;
+use organza_train::SettingError;
 use serde::Serialize;
 use std::collections::HashSet;
 

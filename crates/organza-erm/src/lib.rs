@@ -45,7 +45,6 @@ mod sum;
 mod weights;
 
 pub use bounds::{InputBounds, LossBounds};
-pub use certificate::Certificate;
 pub use descend::{Batches, Descent, Visits};
 pub use design::Design;
 pub use estimator::{Estimator, Linear, Logistic, Poisson};
@@ -55,8 +54,7 @@ pub use loss::Loss;
 pub use minimise::{Minimum, Objective};
 pub use model::{LinearModel, ModelError};
 pub use perturbation::Perturbation;
-pub use purse::PurseError;
 pub use schedule::{Known, Schedule, ScheduleError, printed_step};
 pub use score::{Scores, score};
-pub use settings::{Method, SETTINGS_VERSION, SettingError, Settings};
+pub use settings::{Method, SETTINGS_VERSION, Settings};
 pub use weights::{Constraint, Weights};

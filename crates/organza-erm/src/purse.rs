@@ -3,26 +3,9 @@
 use crate::groups::Groups;
 use crate::settings::{Method, Settings};
 use organza_accountant::Accountant;
-use organza_ledger::{
-    AccountError, Budget, BudgetError, Charge, Charged, Event, Header, Ledger, LedgerError,
-    PublicFact,
-};
+use organza_ledger::{Budget, BudgetError, Header, Ledger};
+use organza_train::Purse;
 use std::path::Path;
-use thiserror::Error;
-
-/// Why something cannot be paid for.
-#[derive(Debug, Error)]
-pub enum PurseError {
-    /// The budget refuses.
-    #[error(transparent)]
-    Budget(#[from] BudgetError),
-    /// The ledger.
-    #[error(transparent)]
-    Ledger(#[from] LedgerError),
-    /// The account.
-    #[error(transparent)]
-    Account(#[from] AccountError),
-}
 
 /// What charges are relative to, and what was declared.
 pub(crate) fn header(
@@ -46,54 +29,19 @@ pub(crate) fn header(
     }
 }
 
-/// A budget and what was charged to it. Without a file the charges live as long as this does, and go
-/// onto the certificate.
-pub(crate) struct Purse {
-    ledger: Ledger,
-    budget: Budget,
-    account: Accountant,
-    spent: f64,
-}
-
-impl Purse {
-    /// The budget of `settings`; what [`Method::Printed`] costs has no bound, and is only told.
-    pub(crate) fn open(
-        settings: &Settings,
-        header: Header,
-        ledger: Option<&Path>,
-    ) -> Result<Self, PurseError> {
-        let neighbouring = settings.method.neighbouring();
-        let epsilon = if settings.method == Method::Printed { f64::MAX } else { settings.epsilon };
-        Ok(Self {
-            budget: Budget::new(epsilon, settings.delta, neighbouring)?,
-            ledger: match ledger {
-                Some(path) => Ledger::create(path, header)?,
-                None => Ledger::in_memory(header)?,
-            },
-            account: Accountant::new(neighbouring),
-            spent: 0.0,
-        })
-    }
-
-    /// Makes a charge, or refuses: nothing is released but against the proof of it.
-    pub(crate) fn charge(&mut self, charge: Charge) -> Result<Charged, PurseError> {
-        let paid = self.budget.charge(&mut self.ledger, &self.account, charge)?;
-        self.spent = paid.spent().unwrap_or(self.spent);
-        Ok(paid)
-    }
-
-    /// All that was charged.
-    pub(crate) fn events(&self) -> Vec<Event> {
-        self.ledger.events()
-    }
-
-    /// What all of it costs.
-    pub(crate) fn spent(&self) -> f64 {
-        self.spent
-    }
-
-    /// What was declared public.
-    pub(crate) fn public(&self) -> &[PublicFact] {
-        &self.ledger.header().public
-    }
+/// The budget of `settings`; what [`Method::Printed`] costs has no bound, and is only told. Without a file the charges
+/// live as long as the purse does, and go onto the certificate.
+pub(crate) fn purse(
+    settings: &Settings,
+    header: Header,
+    ledger: Option<&Path>,
+) -> Result<Purse, BudgetError> {
+    let neighbouring = settings.method.neighbouring();
+    let epsilon = if settings.method == Method::Printed { f64::MAX } else { settings.epsilon };
+    let budget = Budget::new(epsilon, settings.delta, neighbouring)?;
+    let ledger = match ledger {
+        Some(path) => Ledger::create(path, header)?,
+        None => Ledger::in_memory(header)?,
+    };
+    Ok(Purse::new(ledger, budget, Accountant::new(neighbouring)))
 }

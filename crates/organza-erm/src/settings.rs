@@ -4,9 +4,9 @@ use crate::bounds::InputBounds;
 use crate::loss::Loss;
 use crate::weights::Constraint;
 use organza_ledger::{LedgerSettings, Neighbouring, Share, Unit};
+use organza_train::SettingError;
 use organza_train::settings::SelectionRule;
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 /// The version of the settings' form.
 pub const SETTINGS_VERSION: u64 = 2;
@@ -128,18 +128,6 @@ pub struct Settings {
     pub batch: Option<f64>,
     /// The step size (eta).
     pub learning_rate: Option<f64>,
-}
-
-/// A setting that makes no sense.
-#[derive(Clone, Debug, PartialEq, Error)]
-#[error("{setting} is {value}, but must be {expected}")]
-pub struct SettingError {
-    /// The flag that changes it.
-    pub setting: &'static str,
-    /// What it is.
-    pub value: String,
-    /// What it must be.
-    pub expected: &'static str,
 }
 
 impl Settings {
@@ -282,5 +270,5 @@ fn require<T: std::fmt::Display>(
     expected: &'static str,
 ) -> Result<(), SettingError> {
     let value = value.map_or("not given".to_owned(), |value| value.to_string());
-    if fits { Ok(()) } else { Err(SettingError { setting, value, expected }) }
+    organza_train::check::require(setting, value, fits, expected)
 }

@@ -195,12 +195,12 @@ fn steps(bench: &BenchSettings) -> Result<Stepper<BenchTask>, BenchError> {
     let initial =
         task.model.initial_normal(DEVIATION, |values| fill_normal_f32(values, &mut random));
     let relation = settings.privacy.neighbouring;
-    let mut ledger = Ledger::in_memory(Header::new(relation, Unit::Pair, 0.0))
+    let ledger = Ledger::in_memory(Header::new(relation, Unit::Pair, 0.0))
         .map_err(BudgetError::from)
         .map_err(RunError::from)?;
     let budget = Budget::new(0.0, 0.0, relation).map_err(RunError::from)?;
-    let purse = Purse { ledger: &mut ledger, budget: &budget, account: &Nobody(relation) };
-    Ok(Stepper::new("bench", task, plan, source, initial, Some(purse))?)
+    let mut purse = Purse::new(ledger, budget, Nobody(relation));
+    Ok(Stepper::new("bench", task, plan, source, initial, Some(&mut purse))?)
 }
 
 /// Prices everything at nothing: the samples are made up, and nobody is in them.

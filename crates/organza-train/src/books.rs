@@ -2,13 +2,13 @@
 
 use crate::folder::RunFolder;
 use crate::phases::Calibrated;
-use crate::run::{Purse, RunError};
+use crate::purse::Purse;
+use crate::run::RunError;
 use crate::session::SessionError;
 use crate::settings::EngineSettings;
 use organza_accountant::Accountant;
 use organza_ledger::{
-    Account, AccountError, Budget, Charge, Charged, DataSetError, Header, Ledger, Reserved,
-    TornLine,
+    Budget, BudgetError, Charge, Charged, DataSetError, Header, Ledger, Reserved, TornLine,
 };
 use organza_mechanism::RandomSource;
 use std::path::PathBuf;
@@ -22,9 +22,6 @@ pub(crate) const STATE: &str = "state.json";
 pub(crate) struct Books {
     settings: EngineSettings,
     source: RandomSource,
-    /// None without privacy.
-    budget: Option<Budget>,
-    account: Accountant,
     place: Place,
 }
 
@@ -41,7 +38,8 @@ enum Place {
 
 struct Opened {
     folder: RunFolder,
-    ledger: Option<Ledger>,
+    /// None without privacy.
+    purse: Option<Purse>,
     torn: Option<TornLine>,
     reserved: Option<Reserved>,
 }
@@ -64,7 +62,10 @@ impl Books {
         opening: Opening,
     ) -> Result<Self, SessionError> {
         let Opening { path, header, state, settings: text } = opening;
-        Self::new(settings, source, Place::Closed { path, header, state, settings: text })
+        // A budget that makes no sense is refused before anything is written.
+        budget(&settings)?;
+        let place = Place::Closed { path, header, state, settings: text };
+        Ok(Self { settings, source, place })
     }
 
     /// The books of a run that goes on, if its ledger was begun with this header.
@@ -74,7 +75,7 @@ impl Books {
         folder: RunFolder,
         header: &Header,
     ) -> Result<Self, SessionError> {
-        let (ledger, torn) = match settings.private {
+        let (purse, torn) = match settings.private {
             false => (None, None),
             true => {
                 let (ledger, torn) = Ledger::open(&folder.file(LEDGER))?;
@@ -84,28 +85,12 @@ impl Books {
                         folder.path().display()
                     )));
                 }
-                (Some(ledger), torn)
+                (Some(purse(&settings, ledger)?), torn)
             }
         };
         let reserved = reserve(&settings, &source)?;
-        Self::new(settings, source, Place::Open(Opened { folder, ledger, torn, reserved }))
-    }
-
-    fn new(
-        settings: EngineSettings,
-        source: RandomSource,
-        place: Place,
-    ) -> Result<Self, SessionError> {
-        let privacy = &settings.privacy;
-        // Where only noise was given there is no budget to keep to: the run may spend what that noise costs, and the
-        // certificate says what it came to.
-        let epsilon = privacy.epsilon.unwrap_or(f64::MAX);
-        let budget = match settings.private {
-            true => Some(Budget::new(epsilon, privacy.delta, privacy.neighbouring)?),
-            false => None,
-        };
-        let account = Accountant::new(privacy.neighbouring);
-        Ok(Self { settings, source, budget, account, place })
+        let place = Place::Open(Opened { folder, purse, torn, reserved });
+        Ok(Self { settings, source, place })
     }
 
     /// Writes what is not written yet.
@@ -117,8 +102,11 @@ impl Books {
         if let Place::Closed { path, header, state, settings } = &self.place {
             let folder = RunFolder::create(path)?;
             folder.write(&folder.private(STATE), state.as_bytes())?;
-            let ledger = match self.settings.private {
-                true => Some(Ledger::create(&folder.file(LEDGER), header.clone())?),
+            let purse = match self.settings.private {
+                true => {
+                    let ledger = Ledger::create(&folder.file(LEDGER), header.clone())?;
+                    Some(purse(&self.settings, ledger)?)
+                }
                 false => None,
             };
             folder.write(&folder.file(SETTINGS), settings.as_bytes())?;
@@ -129,7 +117,7 @@ impl Books {
                     return Err(refused.into());
                 }
             };
-            self.place = Place::Open(Opened { folder, ledger, torn: None, reserved });
+            self.place = Place::Open(Opened { folder, purse, torn: None, reserved });
         }
         Ok(&self.opened()?.folder)
     }
@@ -141,30 +129,11 @@ impl Books {
         }
     }
 
-    /// Charges the ledger. The same charge again, of a run that goes on, costs nothing.
-    fn charge(&mut self, charge: Charge) -> Result<Charged, SessionError> {
+    /// The folder, and what pays: nothing without privacy.
+    pub(crate) fn purse(&mut self) -> Result<(&RunFolder, Option<&mut Purse>), SessionError> {
         self.open()?;
-        let Self { budget, account, place, .. } = self;
-        match (place, budget) {
-            (Place::Open(Opened { ledger: Some(ledger), .. }), Some(budget)) => {
-                Ok(budget.charge(ledger, account, charge)?)
-            }
-            _ => Err(RunError::NoPurse.into()),
-        }
-    }
-
-    /// The folder, and what pays for steps: nothing without privacy.
-    pub(crate) fn purse(&mut self) -> Result<(&RunFolder, Option<Purse<'_>>), SessionError> {
-        self.open()?;
-        let Self { budget, account, place, .. } = self;
-        let Place::Open(Opened { folder, ledger, .. }) = place else {
-            return Err(RunError::NoPurse.into());
-        };
-        let purse = match (ledger, budget) {
-            (Some(ledger), Some(budget)) => Some(Purse { ledger, budget, account }),
-            _ => None,
-        };
-        Ok((folder, purse))
+        let Opened { folder, purse, .. } = self.opened()?;
+        Ok((folder, purse.as_mut()))
     }
 
     /// Where the run draws from.
@@ -185,13 +154,12 @@ impl Books {
         })
     }
 
-    /// The ledger, and what all of it costs; none without privacy.
-    pub(crate) fn spent(&self) -> Result<Option<(&Ledger, f64)>, AccountError> {
-        let Place::Open(Opened { ledger: Some(ledger), .. }) = &self.place else {
-            return Ok(None);
-        };
-        let delta = self.settings.privacy.delta;
-        Ok(Some((ledger, Account::epsilon(&self.account, &ledger.events(), delta)?)))
+    /// What has paid; nothing without privacy.
+    pub(crate) fn paid(&self) -> Option<&Purse> {
+        match &self.place {
+            Place::Open(opened) => opened.purse.as_ref(),
+            Place::Closed { .. } => None,
+        }
     }
 
     /// The place on the ledger of the data set, if the run is on one.
@@ -201,6 +169,19 @@ impl Books {
             Place::Closed { .. } => None,
         }
     }
+}
+
+fn budget(settings: &EngineSettings) -> Result<Budget, BudgetError> {
+    let privacy = &settings.privacy;
+    // Where only noise was given there is no budget to keep to: the run may spend what that noise costs, and the
+    // certificate says what it came to.
+    let epsilon = privacy.epsilon.unwrap_or(f64::MAX);
+    Budget::new(epsilon, privacy.delta, privacy.neighbouring)
+}
+
+fn purse(settings: &EngineSettings, ledger: Ledger) -> Result<Purse, BudgetError> {
+    let account = Accountant::new(settings.privacy.neighbouring);
+    Ok(Purse::new(ledger, budget(settings)?, account))
 }
 
 /// Takes the place of the run with this key on the ledger of its data set, or finds it again. Nothing may be released
@@ -241,6 +222,7 @@ impl<'a> Releases<'a> {
     /// # Errors
     /// If the budget does not allow for it, the ledger cannot be written, or the run is not private.
     pub fn charge(&mut self, charge: Charge) -> Result<Charged, SessionError> {
-        self.books.charge(charge)
+        let (_, purse) = self.books.purse()?;
+        Ok(purse.ok_or(RunError::NoPurse)?.charge(charge)?)
     }
 }

@@ -1,8 +1,11 @@
 //! The certificate: what is promised, for whom, and what it was spent on.
 
 use crate::phases::Calibrated;
+use crate::purse::Purse;
 use crate::settings::{EngineSettings, Steps};
-use organza_ledger::{Event, Ledger, Neighbouring, PublicFact, SELECTED_FORM, SharedTotal, Unit};
+use organza_ledger::{
+    AccountError, Event, Ledger, Neighbouring, PublicFact, SELECTED_FORM, SharedTotal, Unit,
+};
 use organza_mechanism::DEFERRED_NOISE;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use std::borrow::Cow;
@@ -20,6 +23,9 @@ pub struct Certificate {
     /// The version of the format.
     #[serde(deserialize_with = "known_version")]
     pub version: u64,
+    /// The model, where an application has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<Cow<'static, str>>,
     /// The method, as the application names it.
     pub method: Cow<'static, str>,
     /// Whether there is a guarantee at all.
@@ -29,6 +35,9 @@ pub struct Certificate {
     pub epsilon: Option<f64>,
     /// The probability of exceeding it.
     pub delta: Option<f64>,
+    /// What a theorem claims that does not hold, where a method is shown for the sake of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claimed_epsilon: Option<f64>,
     /// The relation that the guarantee speaks about.
     pub neighbouring: Neighbouring,
     /// What is protected as one.
@@ -65,13 +74,17 @@ fn known_version<'de, D: Deserializer<'de>>(input: D) -> Result<u64, D::Error> {
 }
 
 impl Certificate {
+    /// The version of certificates that is read and written.
+    pub const VERSION: u64 = VERSION;
+
     pub(crate) fn new(
         settings: &EngineSettings,
         phases: &[Calibrated],
-        spent: Option<(&Ledger, f64)>,
+        purse: Option<&Purse>,
         steps: u64,
-    ) -> Self {
-        let (ledger, spent) = spent.unzip();
+    ) -> Result<Self, AccountError> {
+        let ledger = purse.map(Purse::ledger);
+        let spent = purse.map(Purse::spent).transpose()?;
         let events = ledger.map(Ledger::events).unwrap_or_default();
         let decided = events.iter().any(Event::decides);
         // Without a budget there is then nothing that could be claimed.
@@ -108,12 +121,14 @@ impl Certificate {
             "timings",
         ];
         let [_, method] = settings.name.clone();
-        Self {
+        Ok(Self {
             version: VERSION,
+            model: None,
             method,
             private,
             epsilon,
             delta: epsilon.map(|_| settings.privacy.delta),
+            claimed_epsilon: None,
             neighbouring: settings.privacy.neighbouring,
             unit: settings.privacy.unit,
             accountant: "pld".into(),
@@ -123,7 +138,7 @@ impl Certificate {
             dataset: None,
             conditions,
             not_private: not_private.map(str::to_owned).to_vec(),
-        }
+        })
     }
 }
 

@@ -7,11 +7,12 @@ use crate::folder::{FolderError, RunFolder};
 use crate::metrics::{Metrics, Point};
 use crate::optimizer::OptimizerSettings;
 use crate::plain::PlainBatch;
+use crate::purse::Purse;
 use crate::settings::EngineSettings;
 use crate::step::{plain_step, private_step};
 use crate::tables::{Tables, Upkeep, deferred};
 use crate::task::{Losses, Task};
-use organza_ledger::{Account, Budget, BudgetError, Charge, Charged, Event, Ledger};
+use organza_ledger::{BudgetError, Charge, Charged, Event};
 use organza_mechanism::{
     DeferredGrid, FlatRows, NotPaid, Plan, PoissonSampler, RandomSource, Shape, ShapeError,
 };
@@ -87,16 +88,6 @@ pub enum StepMethod {
     Private(Plan),
 }
 
-/// What pays for private steps.
-pub struct Purse<'a> {
-    /// Where charges are written.
-    pub ledger: &'a mut Ledger,
-    /// What may be spent.
-    pub budget: &'a Budget,
-    /// What prices it.
-    pub account: &'a dyn Account,
-}
-
 /// Who watches a run.
 pub trait Observer {
     /// After each step.
@@ -145,13 +136,6 @@ pub enum Outcome {
     },
 }
 
-impl Purse<'_> {
-    /// Charges the ledger.
-    pub(crate) fn charge(&mut self, charge: Charge) -> Result<Charged, BudgetError> {
-        self.budget.charge(self.ledger, self.account, charge)
-    }
-}
-
 /// Why a run stopped.
 #[derive(Debug, Error)]
 pub enum RunError {
@@ -197,7 +181,7 @@ pub fn run<T: Task + ?Sized>(
     folder: &RunFolder,
     source: &RandomSource,
     initial: Vec<f32>,
-    mut purse: Option<Purse<'_>>,
+    mut purse: Option<&mut Purse>,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, RunError> {
     let sampler = match &plan.method {
@@ -235,7 +219,7 @@ pub fn run<T: Task + ?Sized>(
     while state.tables.steps() < plan.steps {
         let start = state.tables.steps() / plan.checkpoint_every * plan.checkpoint_every;
         let block = state.tables.steps()..plan.steps.min(start + plan.checkpoint_every);
-        let paid = pay(plan, &block, sampler.as_ref(), purse.as_mut())?;
+        let paid = pay(plan, &block, sampler.as_ref(), purse.as_deref_mut())?;
         if let Some(spent) = paid.as_ref().and_then(Charged::spent) {
             observer.charged(spent);
         }
@@ -343,7 +327,7 @@ fn pay(
     plan: &RunPlan,
     block: &Range<u64>,
     sampler: Option<&PoissonSampler>,
-    purse: Option<&mut Purse<'_>>,
+    purse: Option<&mut Purse>,
 ) -> Result<Option<Charged>, RunError> {
     let Some(sampler) = sampler else { return Ok(None) };
     let purse = purse.ok_or(RunError::NoPurse)?;

@@ -304,8 +304,8 @@ impl<A: Application> Session<A> {
         keep_private: bool,
     ) -> Result<Ended<A::Model>, SessionError> {
         let steps = self.plan.as_ref().map_or(0, |plan| plan.steps);
-        let mut certificate =
-            Certificate::new(&self.settings.engine(), &self.phases, self.books.spent()?, steps);
+        let engine = self.settings.engine();
+        let mut certificate = Certificate::new(&engine, &self.phases, self.books.paid(), steps)?;
         certificate.dataset = self.books.reserved().map(|reserved| reserved.total.clone());
         let folder = self.books.open()?;
         let remarks = self.application.remarks();

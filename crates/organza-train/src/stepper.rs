@@ -3,7 +3,8 @@
 use crate::average::Average;
 use crate::checkpoint::Checkpoint;
 use crate::plain::PlainBatch;
-use crate::run::{Purse, RunError, RunPlan, StepMethod, make_step, tables};
+use crate::purse::Purse;
+use crate::run::{RunError, RunPlan, StepMethod, make_step, tables};
 use crate::tables::Tables;
 use crate::task::Task;
 use organza_ledger::Charged;
@@ -33,7 +34,7 @@ impl<T: Task> Stepper<T> {
         plan: RunPlan,
         source: RandomSource,
         initial: Vec<f32>,
-        mut purse: Option<Purse<'_>>,
+        mut purse: Option<&mut Purse>,
     ) -> Result<Self, RunError> {
         let mut pay = |charge| Ok(purse.as_mut().ok_or(RunError::NoPurse)?.charge(charge)?);
         let sampler = match &plan.method {

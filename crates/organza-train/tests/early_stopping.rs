@@ -67,8 +67,9 @@ fn trained(method: StepMethod, average: bool, interrupted_after: u64) -> (f32, V
     let place = tempfile::tempdir().unwrap();
     let folder = RunFolder::create(&place.path().join("run")).unwrap();
     let header = Header::new(Neighbouring::AddRemove, Unit::Line, 1e-6);
-    let mut ledger = Ledger::create(&folder.file("ledger.jsonl"), header).unwrap();
+    let ledger = Ledger::create(&folder.file("ledger.jsonl"), header).unwrap();
     let budget = Budget::new(1.0, 1e-6, Neighbouring::AddRemove).unwrap();
+    let mut purse = Purse::new(ledger, budget, Free);
     let optimizer = OptimizerSettings::Sgd { learning_rate: 1.0 };
     let (evaluate_every, checkpoint_every) = (1, 5);
     let plan = RunPlan {
@@ -83,11 +84,10 @@ fn trained(method: StepMethod, average: bool, interrupted_after: u64) -> (f32, V
     loop {
         // Whoever goes on begins with the key, and knows nothing of what was drawn.
         let source = RandomSource::from_seed(1);
-        let purse = Purse { ledger: &mut ledger, budget: &budget, account: &Free };
         let mut observer = Interrupter { left: interrupted_after };
         let start = vec![0.0];
         let outcome =
-            run(&Slope, &plan, &folder, &source, start, Some(purse), &mut observer).unwrap();
+            run(&Slope, &plan, &folder, &source, start, Some(&mut purse), &mut observer).unwrap();
         if let Outcome::Done { parameters, .. } = outcome {
             return (parameters[0], metrics::read(&folder).unwrap());
         }

@@ -105,8 +105,9 @@ fn trained(
     let place = tempfile::tempdir().unwrap();
     let folder = RunFolder::create(&place.path().join("run")).unwrap();
     let header = Header::new(Neighbouring::AddRemove, Unit::Pair, 1e-6);
-    let mut ledger = Ledger::create(&folder.file("ledger.jsonl"), header).unwrap();
+    let ledger = Ledger::create(&folder.file("ledger.jsonl"), header).unwrap();
     let budget = Budget::new(1.0, 1e-6, Neighbouring::AddRemove).unwrap();
+    let mut purse = Purse::new(ledger, budget, Free);
     let coordinates = u64::from(ROWS) * DIMENSIONS as u64;
     let grid = DeferredGrid::new(coordinates, STEPS, 1.0, 1e-6).unwrap();
     let plan = RunPlan {
@@ -123,15 +124,15 @@ fn trained(
     for stop in stops.iter().copied().chain([u64::MAX]) {
         // Whoever goes on begins with the key, and knows nothing of what was drawn.
         let source = RandomSource::from_seed(8);
-        let purse = Purse { ledger: &mut ledger, budget: &budget, account: &Free };
-        let purse = Some(purse);
         let mut observer = Until(stop, 0);
-        match run(&Pairs, &plan, &folder, &source, initial.clone(), purse, &mut observer).unwrap() {
+        match run(&Pairs, &plan, &folder, &source, initial.clone(), Some(&mut purse), &mut observer)
+            .unwrap()
+        {
             Outcome::Done { parameters, .. } => {
                 let is_dense = owes(method);
                 let waits =
                     is_dense && !average && matches!(optimizer, OptimizerSettings::Sgd { .. });
-                let charged = ledger.charges().iter().any(|it| it.purpose.contains("deferred"));
+                let charged = purse.ledger().charges().iter().any(|it| it.purpose.contains("deferred"));
                 assert_eq!(charged, waits);
                 return parameters.iter().map(|value| value.to_bits()).collect();
             }
@@ -211,8 +212,9 @@ fn stopped_runs_end_with_the_same_bits() {
 fn a_source_makes_a_run_once() {
     let place = tempfile::tempdir().unwrap();
     let header = Header::new(Neighbouring::AddRemove, Unit::Pair, 1e-6);
-    let mut ledger = Ledger::in_memory(header).unwrap();
+    let ledger = Ledger::in_memory(header).unwrap();
     let budget = Budget::new(1.0, 1e-6, Neighbouring::AddRemove).unwrap();
+    let mut purse = Purse::new(ledger, budget, Free);
     let plan = RunPlan {
         method: private(SelectionSettings::Everything),
         steps: 3,
@@ -224,9 +226,8 @@ fn a_source_makes_a_run_once() {
     };
     let mut trained = |name: &str, source: &RandomSource| {
         let folder = RunFolder::create(&place.path().join(name)).unwrap();
-        let purse = Some(Purse { ledger: &mut ledger, budget: &budget, account: &Free });
         let initial = vec![0.5; ROWS as usize * DIMENSIONS];
-        run(&Pairs, &plan, &folder, source, initial, purse, &mut Until(u64::MAX, 0))
+        run(&Pairs, &plan, &folder, source, initial, Some(&mut purse), &mut Until(u64::MAX, 0))
     };
     let parameters = |outcome| match outcome {
         Outcome::Done { parameters, .. } => parameters,

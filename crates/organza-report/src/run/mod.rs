@@ -12,8 +12,9 @@ use crate::chart::{Axis, Chart, Line};
 use crate::describe::{Tree, count};
 use crate::digits::{cost, near};
 use crate::page::{Cell, Fact, Figure, Page, Section, Table};
+use organza_train::Certificate;
 use organza_train::metrics::Point;
-use organza_train::settings::{RunSettings, Steps};
+use organza_train::settings::{EngineSettings, RunSettings, Steps};
 
 /// Why losses are marked.
 const LOSSES: &str = "losses are computed from the data, without noise and without a charge";
@@ -60,6 +61,48 @@ pub struct Baseline {
     pub loss: f64,
 }
 
+/// The top of a page: what was trained, what it costs whom, and warnings where nothing is promised.
+pub fn certified(certificate: &Certificate, title: String, released: &str, seeded: bool) -> Page {
+    let mut page = Page::new(title).lead(plain_words::lead(certificate, released));
+    if certificate.epsilon.is_none() {
+        page = page.warning("Not private: this run was made without privacy.");
+    }
+    if seeded {
+        page = page.warning("Not private: the noise of this run came from a seed.");
+    }
+    page = match (certificate.epsilon, certificate.delta) {
+        (Some(epsilon), Some(delta)) => page
+            .fact(Fact::new("epsilon", cost(epsilon)).note(format!("at delta {}", cost(delta))))
+            .fact(
+                Fact::new("protects", format!("each {}", certificate.unit))
+                    .note(certificate.neighbouring.to_string()),
+            ),
+        _ => page.fact(Fact::new("epsilon", "none").note("no guarantee")),
+    };
+    let Some(total) = &certificate.dataset else { return page };
+    let taken = format!("{} of {}", cost(total.epsilon), cost(total.epsilon_budget));
+    let note = format!("epsilon of all runs on `{}` up to this one", total.dataset);
+    page.fact(Fact::new("data set", taken).note(note))
+}
+
+/// What is promised, to whom, and what is not.
+pub fn promised(certificate: &Certificate, released: &str, seeded: bool) -> Section {
+    Section::new("What is promised").promise(plain_words::promise(certificate, released, seeded))
+}
+
+/// All that left the data.
+pub fn released(certificate: &Certificate) -> Section {
+    let events: Vec<String> =
+        certificate.events.iter().map(|event| Tree(event).to_string()).collect();
+    let events = match events.join("\n") {
+        empty if empty.is_empty() => "everything: there was no privacy".to_owned(),
+        trees => trees,
+    };
+    Section::new("What was released")
+        .text("All that left the data, as the accountant priced it.")
+        .code(events)
+}
+
 impl<S: RunSettings> RunFiles<S> {
     /// The page of the run.
     ///
@@ -70,86 +113,51 @@ impl<S: RunSettings> RunFiles<S> {
     pub fn page(&self, additions: Additions) -> Page {
         let Self { certificate, settings, .. } = self;
         let engine = settings.engine();
-        let Additions { title, released, again, baseline, sections, files } = additions;
+        let Additions { title, released: what, again, baseline, sections, files } = additions;
         let title = match certificate.steps {
             0 => format!("{title} by {}", certificate.method),
             steps => format!("{title}, {} steps of {}", count(steps), certificate.method),
         };
-        let mut page = Page::new(title).lead(plain_words::lead(certificate, &released));
-        if !engine.private {
-            page = page.warning("Not private: this run was made without privacy.");
-        }
-        if engine.seed.is_some() {
-            page = page.warning("Not private: the noise of this run came from a seed.");
-        }
+        let seeded = engine.seed.is_some();
+        let mut page = certified(certificate, title, &what, seeded);
         let spending = self.spending();
         if let Some(problem) =
             spending.as_ref().and_then(|spending| spending.contradiction(certificate))
         {
             page = page.warning(problem);
         }
-        page = self.facts(page, baseline.as_ref());
-        page = page.section(Section::new("What is promised").promise(plain_words::promise(
-            certificate,
-            &released,
-            engine.seed.is_some(),
-        )));
-        page = page.section(self.learning(baseline.as_ref()));
+        page = self
+            .facts(page, &engine, baseline.as_ref())
+            .section(promised(certificate, &what, seeded))
+            .section(self.learning(baseline.as_ref()));
         if let Some(spending) = &spending {
             page = page.section(spending.section(certificate, engine.privacy.epsilon));
         }
-        let events: Vec<String> =
-            certificate.events.iter().map(|event| Tree(event).to_string()).collect();
-        let events = match events.join("\n") {
-            empty if empty.is_empty() => "everything: there was no privacy".to_owned(),
-            trees => trees,
-        };
         sections
             .into_iter()
             .fold(page, Page::section)
-            .section(
-                Section::new("What was released")
-                    .text("All that left the data, as the accountant priced it.")
-                    .code(events),
-            )
+            .section(released(certificate))
             .section(settings_table::section(settings, again))
             .section(Section::new("Files").links(files.into_iter().chain(FILES)))
     }
 
-    fn facts(&self, page: Page, baseline: Option<&Baseline>) -> Page {
+    fn facts(&self, page: Page, engine: &EngineSettings, baseline: Option<&Baseline>) -> Page {
         let Self { certificate, .. } = self;
-        let engine = self.settings.engine();
-        let mut page = match (certificate.epsilon, certificate.delta) {
-            (Some(epsilon), Some(delta)) => page
-                .fact(Fact::new("epsilon", cost(epsilon)).note(format!("at delta {}", cost(delta))))
-                .fact(
-                    Fact::new("protects", format!("each {}", certificate.unit))
-                        .note(certificate.neighbouring.to_string()),
-                ),
-            _ => page.fact(Fact::new("epsilon", "none").note("no guarantee")),
-        };
-        if let Some(total) = &certificate.dataset {
-            let taken = format!("{} of {}", cost(total.epsilon), cost(total.epsilon_budget));
-            let note = format!("epsilon of all runs on `{}` up to this one", total.dataset);
-            page = page.fact(Fact::new("data set", taken).note(note));
-        }
         let steps = Fact::new("steps", count(certificate.steps)).note(match engine.steps {
             _ if !engine.private => "without noise".to_owned(),
             None => format!("{} were released once", certificate.method),
             Some(Steps::Everywhere) => "noise on every coordinate".to_owned(),
             Some(Steps::Selected) => format!("{} selection", engine.selection.rule),
         });
-        page = page.fact(match engine.private {
+        let page = page.fact(match engine.private {
             false => steps.not_private("computed from the number of units"),
             true => steps,
         });
-        if let Some(last) = self.points.last().filter(|last| last.losses.test.is_finite()) {
-            let note =
-                baseline.map_or(String::new(), |it| format!("{}: {}", it.name, near(it.loss)));
-            let fact = Fact::new("test loss", near(last.losses.test)).note(note);
-            page = page.fact(fact.not_private(LOSSES));
-        }
-        page
+        let Some(last) = self.points.last().filter(|last| last.losses.test.is_finite()) else {
+            return page;
+        };
+        let note = baseline.map_or(String::new(), |it| format!("{}: {}", it.name, near(it.loss)));
+        page.fact(Fact::new("test loss", near(last.losses.test)).note(note).not_private(LOSSES))
     }
 
     fn learning(&self, baseline: Option<&Baseline>) -> Section {

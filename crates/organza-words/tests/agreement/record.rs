@@ -245,10 +245,10 @@ fn train(task: &Watched, plan: &RunPlan, source: &RandomSource, initial: Vec<f32
     let place = tempfile::tempdir().unwrap();
     let folder = RunFolder::create(&place.path().join("run")).unwrap();
     let header = Header::new(Neighbouring::AddRemove, Unit::Line, 1e-6);
-    let mut ledger = Ledger::create(&folder.file("ledger.jsonl"), header).unwrap();
+    let ledger = Ledger::create(&folder.file("ledger.jsonl"), header).unwrap();
     let budget = Budget::new(1.0, 1e-6, Neighbouring::AddRemove).unwrap();
-    let purse = Purse { ledger: &mut ledger, budget: &budget, account: &Free };
-    let outcome = run(task, plan, &folder, source, initial, Some(purse), &mut ()).unwrap();
+    let mut purse = Purse::new(ledger, budget, Free);
+    let outcome = run(task, plan, &folder, source, initial, Some(&mut purse), &mut ()).unwrap();
     assert!(matches!(outcome, Outcome::Done { .. }));
 }
 

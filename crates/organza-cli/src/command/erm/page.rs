@@ -1,64 +1,55 @@
-//! `report.html`: one page that needs no other file.
+//! `report.html`: the page of a fit.
 
 use super::summary::Summary;
-use crate::describe::Tree;
 use organza_erm::Fit;
+use organza_report::chart::{Bar, Bars};
+use organza_report::page::{Cell, Figure, Page, Section, Table};
+use organza_report::run::{certified, promised, released};
 
-const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;\
-padding:0 1rem;color:#222;background:#fff}h1,h2{line-height:1.2}table{border-collapse:collapse}\
-td{padding:.15rem 1rem .15rem 0}.mark{color:#a33;font-size:.85rem}pre{background:#f4f4f4;\
-padding:.8rem;overflow:auto;font-size:.85rem}.bar{height:.8rem;background:#4477aa}.minus{background:#ee7733}";
-
-/// How many coefficients are shown.
+/// How many coefficients are shown, and how many as a picture.
 const SHOWN: usize = 20;
-/// The width of the longest bar, in rem.
-const WIDEST: f64 = 18.0;
+const DRAWN: usize = 10;
+/// Why scores are marked.
+const SCORES: &str = "computed from the data, without noise and without a charge";
+
+const FILES: [(&str, &str); 6] = [
+    ("model.safetensors", "the coefficients, for programs"),
+    ("coefficients.csv", "the coefficients by the names of their features"),
+    ("certificate.json", "what is promised, and what it was spent on"),
+    ("ledger.jsonl", "every charge, written before what it pays for"),
+    ("figures", "each figure of this page as SVG"),
+    ("tables", "each table of this page as CSV"),
+];
 
 /// The page of a fit.
-pub(super) fn html(fit: &Fit, summary: &Summary, name: &dyn Fn(u64) -> Option<String>) -> String {
+pub(super) fn page(
+    fit: &Fit,
+    summary: &Summary,
+    seeded: bool,
+    name: &dyn Fn(u64) -> Option<String>,
+) -> Page {
     let certificate = &fit.certificate;
-    let rows: String = summary
-        .rows()
-        .iter()
-        .map(|(name, value, is_private)| {
-            let mark = if *is_private { "" } else { "not private" };
-            format!("<tr><td>{name}<td>{value}<td class=mark>{mark}\n")
-        })
-        .collect();
-    let doubts =
-        summary.doubts().map_or(String::new(), |it| format!("<p class=mark>{}.\n", escaped(&it)));
-    let shared = certificate.dataset.as_ref();
-    let shared = shared.map_or(String::new(), |it| format!("<p>{}.\n", escaped(&it.to_string())));
-    let item = |text: String| format!("<li>{}\n", escaped(&text));
-    let public: String = certificate
-        .public
-        .iter()
-        .map(|fact| item(format!("{}: {}", fact.name, fact.value)))
-        .collect();
-    let conditions: String = certificate.conditions.iter().cloned().map(item).collect();
-    let events: String =
-        certificate.events.iter().map(|event| escaped(&Tree(event).to_string())).collect();
-    let list = |title: &str, items: String| match items.as_str() {
-        "" => String::new(),
-        items => format!("<h2>{title}</h2>\n<ul>\n{items}</ul>\n"),
-    };
-    format!(
-        "<!DOCTYPE html>\n<html lang=en>\n<meta charset=utf-8>\n<title>Organza: a fit</title>\n\
-         <style>{STYLE}</style>\n<h1>A {} model by {}</h1>\n<p>{}\n{shared}{doubts}<table>\n{rows}</table>\n\
-         <h2>The largest coefficients</h2>\n<table>\n{}</table>\n{}{}\
-         <h2>What was released</h2>\n<pre>{}</pre>\n</html>\n",
-        certificate.model,
-        certificate.method,
-        escaped(summary.promise()),
-        coefficients(fit, name),
-        list("Declared public", public),
-        list("What the guarantee takes for granted", conditions),
-        if events.is_empty() { "everything: there was no privacy".to_owned() } else { events },
-    )
+    let model = certificate.model.as_deref().unwrap_or("linear");
+    let title = format!("A {model} model by {}", certificate.method);
+    let mut page = certified(certificate, title, "coefficients", seeded);
+    if let Some(doubts) = summary.doubts() {
+        page = page.warning(doubts);
+    }
+    let mut outcome = Table::new("outcome", ["at the end", "value"]);
+    for (name, value, is_private) in summary.rows() {
+        let value = Cell::from(value);
+        let value = if is_private { value } else { value.not_private(SCORES) };
+        outcome = outcome.row([name.into(), value]);
+    }
+    page.section(promised(certificate, "coefficients", seeded))
+        .section(Section::new("What was learned").table(outcome))
+        .section(coefficients(fit, name))
+        .section(released(certificate))
+        .section(Section::new("Files").links(FILES))
 }
 
-/// The largest coefficients as bars.
-fn coefficients(fit: &Fit, name: &dyn Fn(u64) -> Option<String>) -> String {
+/// The largest coefficients.
+fn coefficients(fit: &Fit, name: &dyn Fn(u64) -> Option<String>) -> Section {
     let mut all: Vec<(usize, f64)> = fit.model.weights.iter().copied().enumerate().collect();
     let by_size = |one: &(usize, f64), other: &(usize, f64)| {
         other.1.abs().total_cmp(&one.1.abs()).then(one.0.cmp(&other.0))
@@ -69,19 +60,23 @@ fn coefficients(fit: &Fit, name: &dyn Fn(u64) -> Option<String>) -> String {
     }
     all.truncate(shown);
     all.sort_unstable_by(by_size);
-    let longest = all.first().map_or(1.0, |(_, weight)| weight.abs()).max(1e-300);
+    let named =
+        |index: usize| name(index as u64).unwrap_or_else(|| format!("feature {}", index + 1));
     let bar = |(index, weight): &(usize, f64)| {
-        let name = name(*index as u64).unwrap_or_else(|| format!("feature {}", index + 1));
-        let side = if *weight < 0.0 { " minus" } else { "" };
-        let width = WIDEST * weight.abs() / longest;
-        format!(
-            "<tr><td>{}<td>{weight:.4}<td><div class='bar{side}' style='width:{width:.2}rem'></div>\n",
-            escaped(&name)
-        )
+        let sign = if *weight < 0.0 { "-" } else { "+" };
+        Bar { label: format!("{sign}{}", named(*index)), value: weight.abs() }
     };
-    all.iter().map(bar).collect()
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    let bars = Bars {
+        title: "The largest coefficients".to_owned(),
+        horizontal: "feature, with the sign of its coefficient".to_owned(),
+        vertical: "size".to_owned(),
+        bars: all.iter().take(DRAWN).map(bar).collect(),
+        reference: None,
+    };
+    let mut table = Table::new("coefficients", ["feature", "coefficient"]);
+    for (index, weight) in &all {
+        let cell = Cell::number(*weight, format!("{weight:.4}"));
+        table = table.row([named(*index).into(), cell]);
+    }
+    Section::new("The largest coefficients").figure(Figure::new("coefficients", bars)).table(table)
 }
