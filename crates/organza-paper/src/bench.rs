@@ -11,9 +11,9 @@ use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::sample::{fill_normal_f32, unit};
 use organza_mechanism::{Purpose, RandomSource, ReadRows, WriteRows};
 use organza_model::{Layout, ModelError, Sample, Scratch, WordVectors};
-use organza_train::settings::{EngineSettings, SelectionRule, Steps as Place};
+use organza_train::settings::{EngineSettings, SelectionRule, Steps};
 use organza_train::{
-    CalibrationError, Losses, OptimizerSettings, Purse, RunError, RunPlan, Steps, Task,
+    CalibrationError, Losses, OptimizerSettings, Purse, RunError, RunPlan, Stepper, Task,
 };
 use std::cell::RefCell;
 use std::time::Instant;
@@ -36,7 +36,7 @@ const DEVIATION: f32 = 0.1;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BenchSettings {
     /// Where steps put their noise; nowhere without privacy.
-    pub noise: Option<Place>,
+    pub noise: Option<Steps>,
     /// How coordinates are selected (method `sparse`).
     pub select: SelectionRule,
     /// How many coordinates (rows, for limited-domain selection) are selected.
@@ -68,7 +68,7 @@ impl Default for BenchSettings {
     /// The paper's table, batch and selection.
     fn default() -> Self {
         Self {
-            noise: Some(Place::Selected),
+            noise: Some(Steps::Selected),
             select: SelectionRule::Exponential,
             draws: 100,
             optimizer: OptimizerSettings::adam(0.001),
@@ -168,13 +168,13 @@ pub fn bench(settings: &BenchSettings) -> Result<BenchResult, BenchError> {
 }
 
 /// Steps that nobody pays for, because nobody is in the samples.
-fn steps(bench: &BenchSettings) -> Result<Steps<BenchTask>, BenchError> {
+fn steps(bench: &BenchSettings) -> Result<Stepper<BenchTask>, BenchError> {
     if !(bench.batch > 0.0 && bench.batch <= SAMPLES as f64) {
         return Err(BenchError::Batch(bench.batch));
     }
     let mut settings = EngineSettings::new("bench", Unit::Pair, EPSILON, 1e-5);
     settings.private = bench.noise.is_some();
-    settings.steps = bench.noise.or(Some(Place::Everywhere));
+    settings.steps = bench.noise.or(Some(Steps::Everywhere));
     settings.selection.epsilon = Some(0.283_79);
     settings.privacy.noise_multiplier = Some(0.5);
     (settings.training.clip, settings.training.second_clip) = (15.0, Some(1.0));
@@ -200,7 +200,7 @@ fn steps(bench: &BenchSettings) -> Result<Steps<BenchTask>, BenchError> {
         .map_err(RunError::from)?;
     let budget = Budget::new(0.0, 0.0, relation).map_err(RunError::from)?;
     let purse = Purse { ledger: &mut ledger, budget: &budget, account: &Nobody(relation) };
-    Ok(Steps::new("bench", task, plan, source, initial, Some(purse))?)
+    Ok(Stepper::new("bench", task, plan, source, initial, Some(purse))?)
 }
 
 /// Prices everything at nothing: the samples are made up, and nobody is in them.
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn every_method_is_measured() {
-        for noise in [None, Some(Place::Everywhere), Some(Place::Selected)] {
+        for noise in [None, Some(Steps::Everywhere), Some(Steps::Selected)] {
             for optimizer in
                 [OptimizerSettings::adam(0.001), OptimizerSettings::Sgd { learning_rate: 0.1 }]
             {
@@ -318,7 +318,7 @@ mod tests {
         let sgd = OptimizerSettings::Sgd { learning_rate: 0.1 };
         let adam = OptimizerSettings::adam(0.001);
         for (noise, optimizer) in
-            [(Some(Place::Everywhere), sgd), (Some(Place::Selected), adam), (None, adam)]
+            [(Some(Steps::Everywhere), sgd), (Some(Steps::Selected), adam), (None, adam)]
         {
             let settings = BenchSettings {
                 noise,

@@ -1,6 +1,5 @@
 //! Settings that make sense, before anything is read or written.
 
-use crate::optimizer::OptimizerSettings;
 use crate::settings::EngineSettings;
 use thiserror::Error;
 
@@ -54,9 +53,7 @@ impl EngineSettings {
         optional("--steps", training.steps, |steps| *steps >= 1, AT_LEAST_ONE)?;
         positive("--clip", training.clip)?;
         optional("--second-clip", training.second_clip, is_positive, POSITIVE)?;
-        let (OptimizerSettings::Sgd { learning_rate }
-        | OptimizerSettings::Adam { learning_rate, .. }) = training.optimizer;
-        positive("--learning-rate", f64::from(learning_rate))
+        positive("--learning-rate", f64::from(training.optimizer.learning_rate()))
     }
 
     /// Refuses noise instead of a budget where the number of units, which is released, decides what later events are.

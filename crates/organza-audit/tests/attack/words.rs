@@ -51,8 +51,7 @@ impl Words {
 
     pub(crate) fn knowledge(&self) -> Knowledge {
         let training = &self.settings.training;
-        let (OptimizerSettings::Sgd { learning_rate: rate }
-        | OptimizerSettings::Adam { learning_rate: rate, .. }) = training.optimizer;
+        let rate = training.optimizer.learning_rate();
         let grid = training.clip / (training.batch * f64::from(1 << 30));
         Knowledge::of_rows(&self.texts.rare)
             .with_rates(&[rate])

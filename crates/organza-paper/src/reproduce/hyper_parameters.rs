@@ -2,16 +2,14 @@
 
 use super::printed::HYPER_PARAMETERS;
 use organza_report::page::{Cell, Table};
-use organza_train::OptimizerSettings;
 use organza_words::settings::Settings;
 
 /// The table; what is used comes from the settings of the runs.
 pub(super) fn table(settings: &Settings) -> Table {
     let Settings { training, selection, .. } = settings;
-    let (OptimizerSettings::Adam { learning_rate, .. } | OptimizerSettings::Sgd { learning_rate }) =
-        training.optimizer;
     // Through its decimal digits, so that .001 in single precision is .001.
-    let learning_rate: f64 = learning_rate.to_string().parse().unwrap_or(f64::NAN);
+    let learning_rate: f64 =
+        training.optimizer.learning_rate().to_string().parse().unwrap_or(f64::NAN);
     let used = [
         (Some(training.batch), Some(training.batch)),
         (Some(learning_rate), Some(learning_rate)),
@@ -54,7 +52,7 @@ mod tests {
         let Settings { training, selection, .. } = Settings::paper();
         let sparse = HYPER_PARAMETERS.map(|(_, _, value)| value);
         assert_eq!(sparse[0], Some(training.batch));
-        assert_eq!(training.optimizer, OptimizerSettings::adam(0.001));
+        assert_eq!(training.optimizer, organza_train::OptimizerSettings::adam(0.001));
         assert_eq!(sparse[2], Some(training.epochs));
         assert_eq!(sparse[3], Some(training.clip));
         assert_eq!(sparse[4], training.second_clip);

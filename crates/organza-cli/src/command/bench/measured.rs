@@ -1,13 +1,12 @@
 //! One measurement: the median time of a step, and the memory it took.
 
 use super::What;
-use crate::command::train::OptimizerName;
 use crate::memory::peak_megabytes;
 use anyhow::Context;
 use organza_paper::bench::{BenchSettings, bench};
 use organza_report::describe::count;
-use organza_train::OptimizerSettings;
 use organza_train::settings::{SelectionRule, Steps};
+use organza_train::{OptimizerName, OptimizerSettings};
 use organza_words::settings::Method;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -30,7 +29,8 @@ impl What {
     /// Makes the steps and takes their median.
     pub(super) fn measure(&self) -> anyhow::Result<Measured> {
         let method = self.method.unwrap_or(Method::Sparse);
-        let optimizer = self.optimizer.unwrap_or(OptimizerName::Adam);
+        let adam = OptimizerSettings::adam(0.001);
+        let optimizer = self.optimizer.unwrap_or(adam.name());
         let settings = BenchSettings {
             noise: match method {
                 Method::None => None,
@@ -39,10 +39,7 @@ impl What {
             },
             select: self.select,
             draws: self.draws,
-            optimizer: match optimizer {
-                OptimizerName::Adam => OptimizerSettings::adam(0.001),
-                OptimizerName::Sgd => OptimizerSettings::Sgd { learning_rate: 0.05 },
-            },
+            optimizer: if optimizer == adam.name() { adam } else { optimizer.at(0.05) },
             vocabulary: self.vocabulary.unwrap_or(100_000),
             words: self.words,
             dimensions: self.dim.unwrap_or(100),

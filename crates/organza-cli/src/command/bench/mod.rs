@@ -77,8 +77,8 @@ struct What {
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     threads: NonZeroUsize,
     /// How parameters move [default: adam; in a sweep sgd for dpsgd]
-    #[arg(long, value_enum)]
-    optimizer: Option<super::train::OptimizerName>,
+    #[arg(long, value_parser = super::train::optimizer_parser())]
+    optimizer: Option<organza_train::OptimizerName>,
 }
 
 impl Bench {

@@ -9,7 +9,7 @@ use crate::{arguments::Arguments, output::Output};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory};
 use indicatif::ProgressBar;
-pub(crate) use options::{Asked, OptimizerName, Options, method_parser, named, rule_parser};
+pub(crate) use options::{Asked, Options, method_parser, named, optimizer_parser, rule_parser};
 use organza_train::{RunFolder, SessionError};
 use organza_words::{Ended, Session};
 use std::path::{Path, PathBuf};

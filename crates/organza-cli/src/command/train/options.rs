@@ -7,11 +7,10 @@ use change::{set, set_some};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use organza_ledger::{LedgerSettings, Neighbouring, Unit};
-use organza_train::OptimizerSettings;
+use organza_train::OptimizerName;
 use organza_train::settings::SelectionRule;
 use organza_words::settings::{CanarySettings, Method, Settings, VocabularyOrigin};
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// A name that a settings file would have for the same value.
@@ -30,6 +29,11 @@ pub(crate) fn method_parser() -> impl TypedValueParser<Value = Method> {
 /// The names of the rules of selection.
 pub(crate) fn rule_parser() -> impl TypedValueParser<Value = SelectionRule> {
     named(&["exponential", "sparse-vector", "noisy-max", "limited-domain", "uniform"])
+}
+
+/// The names of the optimizers.
+pub(crate) fn optimizer_parser() -> impl TypedValueParser<Value = OptimizerName> {
+    PossibleValuesParser::new(OptimizerName::all()).try_map(OptimizerName::try_from)
 }
 
 #[derive(Args, Debug)]
@@ -287,7 +291,7 @@ struct Training {
     #[arg(long, value_name = "S2")]
     second_clip: Option<f64>,
     /// How parameters move [default: adam]
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = optimizer_parser())]
     optimizer: Option<OptimizerName>,
     /// The step size
     #[arg(long, value_name = "RATE")]
@@ -311,23 +315,6 @@ struct Audit {
     /// epsilon by `organza audit` (unit line)
     #[arg(long, value_name = "PHRASES")]
     tossed_canaries: Option<u64>,
-}
-
-/// An optimizer by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum OptimizerName {
-    Adam,
-    Sgd,
-}
-
-impl std::fmt::Display for OptimizerName {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(match self {
-            Self::Adam => "adam",
-            Self::Sgd => "sgd",
-        })
-    }
 }
 
 impl Options {

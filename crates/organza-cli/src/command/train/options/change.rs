@@ -144,18 +144,10 @@ impl Training {
         set(&mut training.clip, &self.clip);
         set_some(&mut training.second_clip, &self.second_clip);
         set(&mut training.average, &self.average);
-        let (is_adam, rate) = match training.optimizer {
-            OptimizerSettings::Adam { learning_rate, .. } => (true, learning_rate),
-            OptimizerSettings::Sgd { learning_rate } => (false, learning_rate),
-        };
-        let rate = self.learning_rate.unwrap_or(rate);
-        training.optimizer = match (self.optimizer, training.optimizer) {
-            (Some(OptimizerName::Adam), _) if !is_adam => OptimizerSettings::adam(rate),
-            (Some(OptimizerName::Sgd), _) => OptimizerSettings::Sgd { learning_rate: rate },
-            (_, OptimizerSettings::Adam { beta1, beta2, epsilon, .. }) => {
-                OptimizerSettings::Adam { learning_rate: rate, beta1, beta2, epsilon }
-            }
-            (_, OptimizerSettings::Sgd { .. }) => OptimizerSettings::Sgd { learning_rate: rate },
+        let rate = self.learning_rate.unwrap_or(training.optimizer.learning_rate());
+        training.optimizer = match self.optimizer {
+            Some(name) if name != training.optimizer.name() => name.at(rate),
+            _ => training.optimizer.with_learning_rate(rate),
         };
     }
 }

@@ -1,4 +1,4 @@
-//! Steps one by one, for a loop of one's own.
+//! Stepper one by one, for a loop of one's own.
 
 use crate::average::Average;
 use crate::checkpoint::Checkpoint;
@@ -12,7 +12,7 @@ use organza_mechanism::{PoissonSampler, RandomSource};
 /// The steps of a plan, all paid for before the first.
 ///
 /// It writes no file, so that it cannot be resumed; [`run`](crate::run()) does both.
-pub struct Steps<T> {
+pub struct Stepper<T> {
     task: T,
     plan: RunPlan,
     source: RandomSource,
@@ -22,7 +22,7 @@ pub struct Steps<T> {
     plain: PlainBatch,
 }
 
-impl<T: Task> Steps<T> {
+impl<T: Task> Stepper<T> {
     /// Pays for all steps of `plan`, which are charged under the purpose `name`.
     ///
     /// # Errors
