@@ -1,8 +1,12 @@
 //! Wide models trained with differential privacy: one name for all of Organza's libraries.
 //!
 //! A *wide* model keeps almost all of its parameters in tables of which one record touches a few
-//! rows. The command line tool of the same name is the crate `organza-cli`;
-//! nothing of it is needed here.
+//! rows: embeddings of words, recommenders, sparse linear models. [`words`] and [`erm`] train such models whole,
+//! [`train`] is the engine below them, [`accountant`], [`ledger`] and [`mechanism`] serve any training. The folder
+//! `examples` has a short program for each.
+//!
+//! The command line tool is the crate `organza-cli`; nothing of it is needed here. The feature `parquet`, which is on
+//! unless left out, reads Parquet tables.
 //!
 //! ```
 //! use organza::accountant::Accountant;

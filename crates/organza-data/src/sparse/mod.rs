@@ -15,6 +15,7 @@
 mod columns;
 mod label;
 mod libsvm;
+#[cfg(feature = "parquet")]
 mod parquet_file;
 mod problem;
 mod rows;
@@ -24,6 +25,7 @@ mod unreleased;
 pub use columns::{Categories, Column, Columns};
 pub use label::LabelKind;
 pub use libsvm::{Grouped, read_libsvm};
+#[cfg(feature = "parquet")]
 pub use parquet_file::{read_parquet, read_unreleased_parquet};
 pub use problem::RowProblem;
 pub use rows::{Row, SparseRows};

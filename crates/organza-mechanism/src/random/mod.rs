@@ -310,6 +310,29 @@ mod tests {
         assert!(keys.windows(2).all(|pair| pair[0] != pair[1]));
     }
 
+    /// Two streams of the same use, one through `rand_core`; the twin is of another shard.
+    #[test]
+    fn generators_of_rand_give_the_same_words() {
+        use rand_core::CryptoRng;
+        fn fill(random: &mut impl CryptoRng, bytes: &mut [u8]) -> u64 {
+            let low = u64::from(random.next_u32());
+            random.fill_bytes(bytes);
+            random.next_u64() ^ low
+        }
+        let source = RandomSource::from_seed(7);
+        // More bytes than are made at a time, and no whole number of words.
+        let mut bytes = [0; 8 * AT_ONCE + 27];
+        let folded = fill(&mut source.substream(Purpose::Data, 3, 1), &mut bytes);
+        let agrees = |shard: u64| {
+            let random = &mut source.substream(Purpose::Data, 3, shard);
+            let low = random.word() & u64::from(u32::MAX);
+            let words = std::iter::repeat_with(|| random.word()).take(bytes.len().div_ceil(8));
+            let whole: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
+            whole[..bytes.len()] == bytes && random.word() ^ low == folded
+        };
+        assert!(agrees(1) && !agrees(2));
+    }
+
     #[test]
     fn every_part_of_the_name_matters() {
         let source = RandomSource::from_seed(7);

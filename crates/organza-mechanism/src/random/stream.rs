@@ -2,6 +2,8 @@
 
 use aes::cipher::BlockCipherEncrypt;
 use aes::{Aes256Enc, Block};
+use rand_core::{TryCryptoRng, TryRng};
+use std::convert::Infallible;
 
 /// How many words are made at a time: 64 blocks, which the widest processors encrypt side by side. Fewer
 /// would go through one by one, and take as long.
@@ -104,6 +106,34 @@ impl PrivateRandom {
         words.first(count)
     }
 }
+
+/// The words of [`PrivateRandom::word`] for whatever takes the generators of `rand`: as they come, 32 bits as the lower
+/// half of a word, bytes as words with the lowest first, of which the last may be cut short.
+///
+/// # Privacy
+/// It never fails and is never reseeded. What draws by it must be exact itself where noise hides data: samplers of
+/// `rand_distr` round, and are for what needs no privacy.
+impl TryRng for PrivateRandom {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        Ok(self.word() as u32)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        Ok(self.word())
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        for chunk in bytes.chunks_mut(8) {
+            chunk.copy_from_slice(&self.word().to_le_bytes()[..chunk.len()]);
+        }
+        Ok(())
+    }
+}
+
+/// AES-256 in counter mode under a key that is used for nothing else.
+impl TryCryptoRng for PrivateRandom {}
 
 impl std::fmt::Debug for PrivateRandom {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -1,0 +1,55 @@
+//! Every example runs, and what it asserts holds.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../examples/accountant.rs"]
+mod accountant;
+#[path = "../examples/counts.rs"]
+mod counts;
+#[path = "../examples/ledger.rs"]
+mod ledger;
+#[path = "../examples/linear.rs"]
+mod linear;
+#[path = "../examples/train.rs"]
+mod train;
+
+#[test]
+fn accountant() {
+    accountant::main().unwrap();
+}
+
+#[test]
+fn counts() {
+    counts::main().unwrap();
+}
+
+#[test]
+fn ledger() {
+    ledger::main().unwrap();
+}
+
+#[test]
+fn linear() {
+    linear::main().unwrap();
+}
+
+#[test]
+fn train() {
+    train::main().unwrap();
+}
+
+/// Short enough to be read at once; a model of one's own takes a little more.
+#[test]
+fn examples_are_short_and_each_is_a_test() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/examples");
+    let own = "factorisation.rs";
+    for file in std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()) {
+        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        let (lines, most) = (
+            std::fs::read_to_string(&file).unwrap().lines().count(),
+            if name == own { 61 } else { 40 },
+        );
+        assert!(lines <= most, "{name} has {lines} lines");
+        let run = format!("examples/{name}\"]");
+        assert!(name == own || include_str!("examples.rs").contains(&run), "{name} is not run");
+    }
+}
