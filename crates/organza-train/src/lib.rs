@@ -7,7 +7,6 @@
 
 mod application;
 mod average;
-pub mod bench;
 mod books;
 mod calibration;
 mod certificate;
@@ -25,6 +24,7 @@ mod session;
 pub mod settings;
 mod simple;
 mod step;
+mod stepper;
 mod tables;
 mod task;
 #[cfg(any(test, feature = "testing"))]
@@ -45,5 +45,6 @@ pub use phases::Phase;
 pub use run::{Observer, Outcome, Purse, RunError, RunPlan, StepMethod, run};
 pub use session::{Ended, Finished, Session, SessionError};
 pub use simple::Simple;
+pub use stepper::Stepper;
 pub use tables::{Reading, SettledRows, Tables, Upkeep};
 pub use task::{Losses, Task, number_or_null};

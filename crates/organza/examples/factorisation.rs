@@ -53,9 +53,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let settings = EngineSettings::new("films", Unit::User, 2.0, 1e-6);
     let session = Session::<Simple<Ratings>>::begin_with(settings, &path, |_| Ok(people))?;
     let Ended::Finished(run) = session.train(false, &mut ())? else { return Ok(()) };
-    println!("{} after {:?}", run.certificate.epsilon.unwrap_or(f64::NAN), run.curve.last());
-    let additions =
-        Additions { title: "Films".into(), released: "factors".into(), ..Additions::default() };
-    RunFiles::<EngineSettings>::read(&path)?.page(additions).write(&path, "report.html")?;
+    println!("epsilon {:?}, then {:?}", run.certificate.epsilon, run.curve.last());
+    let page =
+        Additions { title: "Films".into(), released: "factors".into(), ..Default::default() };
+    RunFiles::<EngineSettings>::read(&path)?.page(page).write(&path, "report.html")?;
     Ok(())
 }
