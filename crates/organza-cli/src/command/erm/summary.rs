@@ -106,11 +106,6 @@ impl Summary {
         }
     }
 
-    /// What is promised, in a line.
-    pub(super) fn promise(&self) -> &str {
-        &self.promise
-    }
-
     /// The lines that say why there is no guarantee, if there is none.
     pub(super) fn doubts(&self) -> Option<String> {
         match (self.method, self.good) {
