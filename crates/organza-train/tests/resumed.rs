@@ -132,7 +132,8 @@ fn trained(
                 let is_dense = owes(method);
                 let waits =
                     is_dense && !average && matches!(optimizer, OptimizerSettings::Sgd { .. });
-                let charged = purse.ledger().charges().iter().any(|it| it.purpose.contains("deferred"));
+                let charged =
+                    purse.ledger().charges().iter().any(|it| it.purpose.contains("deferred"));
                 assert_eq!(charged, waits);
                 return parameters.iter().map(|value| value.to_bits()).collect();
             }

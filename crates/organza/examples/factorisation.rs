@@ -1,4 +1,4 @@
-//! A model of one's own: factors of films, learned from what people thought of them, with the person as the unit.
+//! A model of one's own: factors of films, from what people thought of them; each person is protected as one.
 
 use organza::ledger::Unit;
 use organza::report::run::{Additions, RunFiles};
@@ -45,17 +45,16 @@ impl Task for Ratings {
     }
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let path = std::env::args().nth(1).map_or("films".into(), std::path::PathBuf::from);
+pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let path = tempfile::tempdir()?.path().join("run");
     let liked = |person: u32, film: u32| if (person ^ film) % 2 == 0 { 1.0 } else { -1.0 };
     let rated = |it: u32| (0..20).map(move |at| ((7 * it + at) % 40, liked(it, 7 * it + at)));
     let people = Ratings((0..5_000).map(|person| rated(person).collect()).collect());
     let settings = EngineSettings::new("films", Unit::User, 2.0, 1e-6);
     let session = Session::<Simple<Ratings>>::begin_with(settings, &path, |_| Ok(people))?;
     let Ended::Finished(run) = session.train(false, &mut ())? else { return Ok(()) };
-    println!("epsilon {:?}, then {:?}", run.certificate.epsilon, run.curve.last());
-    let page =
-        Additions { title: "Films".into(), released: "factors".into(), ..Default::default() };
-    RunFiles::<EngineSettings>::read(&path)?.page(page).write(&path, "report.html")?;
-    Ok(())
+    assert!(run.certificate.epsilon <= Some(2.0) && run.model.len() == 160);
+    let (title, released) = ("Films".into(), "factors".into());
+    let page = Additions { title, released, ..Additions::default() };
+    Ok(RunFiles::<EngineSettings>::read(&path)?.page(page).write(&path, "report.html")?)
 }
