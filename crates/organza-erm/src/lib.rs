@@ -57,7 +57,7 @@ pub use minimise::{Minimum, Objective};
 pub use model::{LinearModel, ModelError};
 pub use perturbation::Perturbation;
 pub use purse::PurseError;
-pub use schedule::{Known, Schedule, ScheduleError};
+pub use schedule::{Schedule, ScheduleError, ScheduleInputs};
 pub use score::{Scores, score};
 pub use settings::{Method, SETTINGS_VERSION, SettingError, Settings};
 pub use weights::{Constraint, Weights};

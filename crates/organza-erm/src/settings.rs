@@ -4,7 +4,7 @@ use crate::bounds::InputBounds;
 use crate::loss::Loss;
 use crate::weights::Constraint;
 use organza_ledger::{LedgerSettings, Neighbouring, Share, Unit};
-use organza_train::settings::SelectionRule;
+use organza_mechanism::SelectionRule;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

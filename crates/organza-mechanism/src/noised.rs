@@ -5,7 +5,7 @@ use crate::dense::{DenseNoise, DenseRows};
 use crate::memory::{Lease, Memory};
 use crate::noise::{Projection, squares};
 use crate::random::{Secret, StepRandom};
-use crate::select::Selection;
+use crate::select::Choice;
 
 /// How many coordinates of a dense release share one substream.
 const BLOCK: u64 = 8_192;
@@ -50,19 +50,19 @@ impl Noised {
     /// How many coordinates a block of a dense release has; the last may have fewer.
     pub const BLOCK: u64 = BLOCK;
 
-    pub(crate) fn release(mut memory: Lease, selection: Selection, step: u64) -> Self {
+    pub(crate) fn release(mut memory: Lease, selection: Choice, step: u64) -> Self {
         let Run { plan, source, .. } = &*memory.run.clone();
         let noise = plan.noise();
         let random = source.secret(Secret::Noise, step);
         let Memory { sum, workspace, release, indices, .. } = &mut *memory;
         let body = match selection {
-            Selection::All => {
+            Choice::All => {
                 release.list_touched(sum, workspace.rows());
                 let projection = noise.projection(|| squares(sum.all_values()));
                 let largest = noise.largest_projected(sum.largest());
                 Body::Dense { coordinates: sum.shape().coordinates(), projection, largest }
             }
-            Selection::Some { by, indices: selected } => {
+            Choice::Some { by, indices: selected } => {
                 release.gather(sum, by, &selected);
                 let projection = noise.projection(|| squares(release.sums.iter().copied()));
                 release.sums.iter_mut().for_each(|value| *value = projection.apply(*value));

@@ -4,11 +4,11 @@
 //! and eight negatives, all drawn by Zipf's law, of all rows or of fewer that lie evenly among them. The steps are those of training, made by the same functions;
 //! nothing is charged, because there is no data that could leak.
 
-use crate::calibration::{CalibrationError, Known};
+use crate::calibration::{CalibrationError, StepInputs};
 use crate::optimizer::OptimizerSettings;
 use crate::plain::PlainBatch;
 use crate::run::{RunError, RunPlan, StepMethod, tables};
-use crate::settings::{EngineSettings, SelectionRule, Steps as Place};
+use crate::settings::{EngineSettings, Steps as Place};
 use crate::step::{plain_step, private_step};
 use crate::tables::Tables;
 use crate::task::{Losses, Task};
@@ -18,7 +18,9 @@ use organza_ledger::{
 };
 use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::sample::{fill_normal_f32, unit};
-use organza_mechanism::{PoissonSampler, Purpose, RandomSource, ReadRows, WriteRows};
+use organza_mechanism::{
+    PoissonSampler, Purpose, RandomSource, ReadRows, SelectionRule, WriteRows,
+};
 use organza_model::{Layout, ModelError, Sample, Scratch, WordVectors};
 use std::cell::RefCell;
 use std::time::Instant;
@@ -204,7 +206,7 @@ impl Steps {
         let task = BenchTask::new(bench.vocabulary, words, bench.dimensions, &source)?;
         let steps = bench.warmup.saturating_add(bench.steps);
         settings.training.steps = Some(steps);
-        let known = Known {
+        let known = StepInputs {
             settings: &settings,
             tables: task.tables(),
             units: task.units(),

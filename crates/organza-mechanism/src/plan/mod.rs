@@ -2,19 +2,18 @@
 
 mod error;
 mod numeric_sparse;
-mod selector;
 mod settings;
 
 pub use error::PlanError;
 pub(crate) use error::{count, positive, probability};
 pub use numeric_sparse::NumericSparse;
-pub use settings::{NoiseSettings, PlanSettings, SelectionSettings};
+pub use settings::{NoiseSettings, PlanSettings};
 
 use crate::batch::PoissonSampler;
 use crate::grid::Grid;
 use crate::noise::Noise;
 use crate::random::RandomSource;
-use crate::select::Selector;
+use crate::select::{SelectionSettings, Selector, build};
 use crate::shape::Shape;
 use organza_ledger::{Event, Neighbouring};
 use std::sync::Arc;
@@ -73,7 +72,7 @@ impl Plan {
             Neighbouring::ReplaceOne => 2.0 * share,
         };
         let sensitivity = Sensitivity { change, grid, neighbouring: settings.neighbouring };
-        let selector = selector::build(&settings, sensitivity)?;
+        let selector = build(&settings, sensitivity)?;
         let shape = Arc::new(settings.shape.clone());
         let most = selector.most(shape.coordinates(), shape.widest());
         let noise = Noise::new(grid, settings.neighbouring, settings.noise, most)?;
@@ -102,6 +101,12 @@ impl Plan {
     /// The standard deviation (the scale, for Laplace noise) of the noise on the averaged gradient.
     pub fn noise_deviation(&self) -> f64 {
         self.0.noise.deviation()
+    }
+
+    /// The most coordinates that a step can select.
+    pub fn most_selected(&self) -> u64 {
+        let shape = &self.0.shape;
+        self.0.selector.most(shape.coordinates(), shape.widest())
     }
 
     pub(crate) fn rate(&self) -> f64 {

@@ -1,8 +1,8 @@
 //! The runs of the paper's section 5, and the few that explain where they differ from what it says.
 
 use crate::suite::Planned;
+use organza_mechanism::SelectionRule;
 use organza_train::OptimizerSettings;
-use organza_train::settings::SelectionRule;
 use organza_words::settings::{CanarySettings, Method, Settings};
 use std::path::Path;
 
