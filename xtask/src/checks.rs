@@ -37,7 +37,7 @@ const CHECKS: &[Check] = &[
     Check {
         name: "tests",
         meaning: "unit, property, statistical, compile-fail, snapshot and doc tests",
-        remedy: "where an output changed on purpose: `INSTA_UPDATE=always cargo test -p organza`, \
+        remedy: "where an output changed on purpose: `INSTA_UPDATE=always cargo test -p organza-cli`, \
                  then look at the difference in tests/snapshots",
         run: tests,
     },

@@ -7,6 +7,5 @@ mod near;
 pub mod normal;
 pub mod pld;
 pub mod rdp;
-pub mod theorem;
 
 pub use pld::{Accountant, Direction, Guarantee};

@@ -49,6 +49,41 @@ pub fn hockey_stick_at(level: f64, shift: f64) -> f64 {
     (first - libm::exp(level) * below(-0.5 * shift - centre)).max(0.0)
 }
 
+/// The epsilon of Gaussian noise at `delta`, exactly (Balle and Wang 2018), rounded up.
+///
+/// It solves delta = Phi(m/2 - e/m) - e^e Phi(-m/2 - e/m) with m = 1 / multiplier. Not a number if the
+/// question is none.
+pub fn gaussian_epsilon(noise_multiplier: f64, delta: f64) -> f64 {
+    if !(noise_multiplier > 0.0 && delta > 0.0 && delta < 1.0) {
+        return f64::NAN;
+    }
+    let shift = 1.0 / noise_multiplier;
+    // The first term alone is above delta(epsilon), which gives a start from above.
+    let mut high = 0.5 * shift * shift + shift * exceeded_with(delta).max(0.0);
+    let profile = |epsilon: f64| {
+        let (first, second) = (0.5 * shift - epsilon / shift, -0.5 * shift - epsilon / shift);
+        let tail = below(second);
+        let second = if tail > 0.0 { libm::exp(epsilon + libm::log(tail)) } else { 0.0 };
+        below(first) - second
+    };
+    let mut low = 0.0;
+    if profile(low) <= delta {
+        return 0.0;
+    }
+    for _ in 0..200 {
+        let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high {
+            break;
+        }
+        if profile(middle) <= delta {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    high
+}
+
 /// The value that a normal exceeds with probability `probability`, by Newton steps on the tail.
 pub fn exceeded_with(probability: f64) -> f64 {
     if probability > 0.5 {

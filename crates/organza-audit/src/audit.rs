@@ -13,6 +13,7 @@ use organza_ledger::Unit;
 use organza_mechanism::RandomSource;
 use organza_model::ModelError;
 use organza_model::vectors::{SavedModel, VectorsError};
+use organza_report::page::PageError;
 use organza_train::{FolderError, RunFolder, metrics};
 use organza_words::Canaries;
 use organza_words::settings::{ModelSettings, Settings};
@@ -64,6 +65,9 @@ pub enum AuditError {
     /// The model.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// The page.
+    #[error(transparent)]
+    Page(#[from] PageError),
     /// A file of the run is not what it should be.
     #[error("{0}")]
     Format(String),

@@ -26,6 +26,7 @@ mod audit;
 mod bound;
 mod chi_squared;
 mod guess;
+mod page;
 mod perplexity;
 mod rank;
 mod report;

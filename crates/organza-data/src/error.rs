@@ -145,14 +145,6 @@ pub enum DataError {
         /// The most that is read of a text.
         largest: u64,
     },
-    /// The Brown corpus could not be fetched.
-    #[error("cannot fetch `{package}`: {reason}")]
-    BrownFetch {
-        /// The package.
-        package: &'static str,
-        /// What happened, and what to do.
-        reason: String,
-    },
     /// The vocabulary cannot be as large as was asked for.
     #[error(
         "a vocabulary of {asked} words was asked for, but the text has only {found} distinct words: \

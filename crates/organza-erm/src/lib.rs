@@ -42,7 +42,6 @@ mod schedule;
 mod score;
 mod settings;
 mod sum;
-pub mod theorem;
 mod weights;
 
 pub use bounds::{InputBounds, LossBounds};
@@ -57,7 +56,7 @@ pub use minimise::{Minimum, Objective};
 pub use model::{LinearModel, ModelError};
 pub use perturbation::Perturbation;
 pub use purse::PurseError;
-pub use schedule::{Schedule, ScheduleError, ScheduleInputs};
+pub use schedule::{Schedule, ScheduleError, ScheduleInputs, printed_step};
 pub use score::{Scores, score};
 pub use settings::{Method, SETTINGS_VERSION, SettingError, Settings};
 pub use weights::{Constraint, Weights};

@@ -4,7 +4,7 @@ use crate::design::Design;
 use crate::loss::Loss;
 use crate::minimise::{Minimum, Objective};
 use organza_accountant::calibrate::{CalibrateError, Target, scale};
-use organza_accountant::theorem::corrected::gaussian_epsilon;
+use organza_accountant::normal::gaussian_epsilon;
 use organza_ledger::{Charged, Event, Neighbouring};
 use organza_mechanism::sample::fill_normal;
 use organza_mechanism::{NotPaid, RandomSource, Release};

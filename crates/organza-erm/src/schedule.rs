@@ -3,7 +3,6 @@
 use crate::loss::Loss;
 use crate::settings::{Method, Settings};
 use organza_accountant::calibrate::{CalibrateError, Target, scale};
-use organza_accountant::theorem::{Claim, printed};
 use organza_ledger::{Event, Neighbouring};
 use organza_mechanism::{
     By, NoiseSettings, NumericSparse, Plan, PlanError, PlanSettings, Selection, SelectionRule,
@@ -28,6 +27,13 @@ pub enum ScheduleError {
     /// No noise meets the budget.
     #[error(transparent)]
     Calibrate(#[from] CalibrateError),
+}
+
+/// Theorem 1 as printed, *not sound*: the (epsilon', delta') of a step on one of m groups, for T steps that are claimed to
+/// be (epsilon, delta): epsilon m / (2 sqrt(2 T ln(2 / delta))) and delta m / (2 T).
+pub fn printed_step((epsilon, delta): (f64, f64), groups: f64, steps: f64) -> (f64, f64) {
+    let root = (2.0 * steps * libm::log(2.0 / delta)).sqrt();
+    (epsilon * groups / (2.0 * root), delta * groups / (2.0 * steps))
 }
 
 /// The steps of a fit.
@@ -227,13 +233,8 @@ impl ScheduleInputs<'_> {
     /// inside the loop. The bound on a whole gradient serves as that on its coordinates (c2).
     fn printed(&self, steps: u64) -> Result<Plan, ScheduleError> {
         let Settings { epsilon, delta, .. } = *self.settings;
-        let step = printed::group_step(Claim { epsilon, delta }, self.groups as f64, steps as f64);
-        let mut sparse = NumericSparse {
-            threshold: 0.0,
-            hits: self.hits(),
-            epsilon: step.figure.epsilon,
-            delta: step.figure.delta,
-        };
+        let (epsilon, delta) = printed_step((epsilon, delta), self.groups as f64, steps as f64);
+        let mut sparse = NumericSparse { threshold: 0.0, hits: self.hits(), epsilon, delta };
         let failure = (1.0 / self.units).min(0.5);
         let lemma = sparse.lemma_threshold(self.sensitivity(), self.coordinates, failure)?;
         sparse.threshold = self.settings.threshold.unwrap_or(lemma);

@@ -1,8 +1,10 @@
 //! Poisson batches, and the only way from units to a sum.
 
+use crate::adaptive::ReleasedClip;
 use crate::clip::clip;
 use crate::due::{Due, NotPaid};
 use crate::gradient::UnitGradient;
+use crate::grid::Grid;
 use crate::memory::{Lease, Memory, Pool};
 use crate::noised::Noised;
 use crate::owed::{Deferral, DeferredGrid, OwedNoise, TouchedRows};
@@ -101,6 +103,8 @@ impl std::fmt::Debug for PoissonSampler {
 /// dropped: steps that follow each other allocate nothing.
 pub struct Batch {
     step: u64,
+    /// That of the clip of this step.
+    grid: Grid,
     memory: Lease,
 }
 
@@ -113,12 +117,20 @@ impl Batch {
     ) -> Result<(Self, PrivateRandom), NotPaid> {
         run.due.hand_out(step, paid)?;
         let random = run.source.substream(Purpose::Batch, step, 0);
-        Ok((Self { step, memory: Lease::new(run, 0) }, random))
+        Ok((Self { step, grid: *run.plan.grid(), memory: Lease::new(run, 0) }, random))
     }
 
     /// The batch with these units, each once.
     pub(crate) fn joined_by(mut self, units: impl Iterator<Item = u64>) -> Self {
         self.memory.units.extend(units);
+        self
+    }
+
+    /// The batch with a clip that an earlier step has released, where the plan's clip adapts.
+    pub fn at_clip(mut self, clip: ReleasedClip) -> Self {
+        if let Some(adaptive) = self.memory.run.plan.adaptive() {
+            self.grid = self.grid.at_clip(adaptive.within(clip.value()));
+        }
         self
     }
 
@@ -137,7 +149,7 @@ impl Batch {
             .map(|number| {
                 let mut memory = Lease::new(&self.memory.run, 1 + number);
                 memory.units.extend(self.units().iter().skip(number * size).take(size));
-                let batch = Batch { step: self.step, memory };
+                let batch = Batch { step: self.step, grid: self.grid, memory };
                 BatchPart { part: Part { drawing, number, of }, batch }
             })
             .collect()
@@ -150,14 +162,14 @@ impl Batch {
     /// if what `gradient` writes for a unit depends on that unit and on what was released before,
     /// and on no other unit of the data.
     pub fn sum(mut self, mut gradient: impl FnMut(u64, &mut UnitGradient)) -> BatchSum {
-        let grid = *self.memory.run.plan.grid();
+        let grid = self.grid;
         let Memory { units, gradient: scratch, sum, .. } = &mut *self.memory;
         for unit in units {
             scratch.clear();
             gradient(*unit, scratch);
             sum.add(&clip(scratch, &grid));
         }
-        BatchSum { step: self.step, memory: self.memory }
+        BatchSum { step: self.step, grid, memory: self.memory }
     }
 }
 
@@ -223,6 +235,7 @@ impl PartSum {
 /// The sum of a batch, ready for selection and noise by the plan that drew it.
 pub struct BatchSum {
     step: u64,
+    grid: Grid,
     memory: Lease,
 }
 
@@ -231,6 +244,12 @@ impl BatchSum {
     /// from the data without noise.
     pub fn not_finite(&self) -> u64 {
         self.memory.sum.not_finite()
+    }
+
+    /// All sums in grid steps, and how many units are within the clip, less those beyond it.
+    #[cfg(test)]
+    pub(crate) fn before_noise(&self) -> (Vec<i64>, i64) {
+        (self.memory.sum.all_values().collect(), self.memory.sum.within())
     }
 
     /// Private selection: which coordinates or rows this step updates.
@@ -247,7 +266,7 @@ impl BatchSum {
                 Choice::Some { by, indices }
             }
         };
-        Selected { step: self.step, memory: self.memory, selection }
+        Selected { step: self.step, grid: self.grid, memory: self.memory, selection }
     }
 }
 
@@ -260,6 +279,7 @@ impl std::fmt::Debug for BatchSum {
 /// A sum with what was selected of it; the selection is private, the sum still is not.
 pub struct Selected {
     step: u64,
+    grid: Grid,
     memory: Lease,
     selection: Choice,
 }
@@ -272,7 +292,7 @@ impl Selected {
 
     /// The second clip and the noise, on what was selected and nothing else.
     pub fn noise(self) -> Noised {
-        Noised::release(self.memory, self.selection, self.step)
+        Noised::release(self.memory, self.selection, self.step, self.grid)
     }
 
     /// The noise on touched rows alone, where that on all others is left for later; `None` if `owed` is the

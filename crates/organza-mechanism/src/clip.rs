@@ -12,6 +12,8 @@ pub(crate) struct Clipped<'a> {
     pub(crate) factor: f64,
     /// Whether the gradient held a NaN or an infinity and so counts as zero.
     pub(crate) not_finite: bool,
+    /// Whether it was no longer than the clip.
+    pub(crate) is_within: bool,
 }
 
 /// Clips one unit's gradient: g / max(1, |g| / S1).
@@ -22,8 +24,9 @@ pub(crate) fn clip<'a>(gradient: &'a UnitGradient, grid: &Grid) -> Clipped<'a> {
     let values = gradient.values();
     let squares = Arch::new().dispatch(SumOfSquares(values));
     let not_finite = !squares.is_finite();
-    let factor = if not_finite { 0.0 } else { grid.factor(squares.sqrt(), values.len()) };
-    Clipped { gradient, factor, not_finite }
+    let norm = squares.sqrt();
+    let factor = if not_finite { 0.0 } else { grid.factor(norm, values.len()) };
+    Clipped { gradient, factor, not_finite, is_within: norm <= grid.clip() }
 }
 
 /// The sum of squares in double precision: squares of floats are exact there and cannot overflow.

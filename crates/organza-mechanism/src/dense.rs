@@ -65,15 +65,17 @@ pub(crate) struct DenseNoise<'a> {
 }
 
 impl<'a> DenseNoise<'a> {
-    /// Noise of block `block`, on sums up to `largest`.
+    /// Noise of block `block`, on sums up to `largest`, in steps of `scale` times those of the plan.
     pub(crate) fn new(
         noise: &Noise,
+        scale: f64,
         largest: f64,
         rows: DenseRows<'a>,
         step: &'a StepRandom,
         block: u64,
     ) -> Self {
         let (normals, unit) = noise.released();
+        let unit = unit * scale;
         let random = step.shard(block);
         let (words, sums) = (Words::default(), Scratch([0; CHUNK]));
         Self { normals, unit, largest, rows, step, random, words, sums }

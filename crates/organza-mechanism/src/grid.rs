@@ -33,6 +33,16 @@ impl Grid {
         self.clip / (STEPS_OF_CLIP * self.expected_batch)
     }
 
+    /// The norm that gradients are clipped to.
+    pub(crate) fn clip(&self) -> f64 {
+        self.clip
+    }
+
+    /// The same number of steps of another clip.
+    pub(crate) fn at_clip(self, clip: f64) -> Self {
+        Self { clip, ..self }
+    }
+
     /// A length in the averaged gradient, in grid steps of the sum.
     pub(crate) fn steps(&self, length: f64) -> f64 {
         length / self.step()

@@ -67,6 +67,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod adaptive;
 mod batch;
 mod clip;
 mod count;
@@ -96,6 +97,7 @@ mod sum;
 mod unknown_domain;
 mod whole;
 
+pub use adaptive::{AdaptiveClip, ReleasedClip};
 pub use batch::{Batch, BatchPart, BatchSum, PartSum, PoissonSampler, Selected};
 pub use count::NoisyCount;
 pub use due::NotPaid;

@@ -1,7 +1,9 @@
 //! Values with noise: what a step releases.
 
+use crate::adaptive::{Adaptive, ReleasedClip};
 use crate::batch::Run;
 use crate::dense::{DenseNoise, DenseRows};
+use crate::grid::Grid;
 use crate::memory::{Lease, Memory};
 use crate::noise::{Projection, squares};
 use crate::random::{Secret, StepRandom};
@@ -23,6 +25,9 @@ pub struct Noised {
     /// The noise of this step.
     random: StepRandom,
     body: Body,
+    /// The clip of this step over that of the plan.
+    scale: f64,
+    next_clip: Option<ReleasedClip>,
 }
 
 #[derive(Clone, Copy)]
@@ -50,11 +55,14 @@ impl Noised {
     /// How many coordinates a block of a dense release has; the last may have fewer.
     pub const BLOCK: u64 = BLOCK;
 
-    pub(crate) fn release(mut memory: Lease, selection: Choice, step: u64) -> Self {
+    pub(crate) fn release(mut memory: Lease, selection: Choice, step: u64, grid: Grid) -> Self {
         let Run { plan, source, .. } = &*memory.run.clone();
         let noise = plan.noise();
         let random = source.secret(Secret::Noise, step);
         let Memory { sum, workspace, release, indices, .. } = &mut *memory;
+        let scale = grid.clip() / plan.grid().clip();
+        let next = |adaptive: &Adaptive| adaptive.next(grid.clip(), sum.within(), source, step);
+        let next_clip = plan.adaptive().map(next);
         let body = match selection {
             Choice::All => {
                 release.list_touched(sum, workspace.rows());
@@ -67,12 +75,17 @@ impl Noised {
                 let projection = noise.projection(|| squares(release.sums.iter().copied()));
                 release.sums.iter_mut().for_each(|value| *value = projection.apply(*value));
                 noise.add(&mut release.sums, noise.largest_projected(sum.largest()), &random);
-                release.finish(noise.released_step());
+                release.finish(noise.released_step() * scale);
                 *indices = selected;
                 Body::Sparse
             }
         };
-        Self { memory, random, body }
+        Self { memory, random, body, scale, next_clip }
+    }
+
+    /// What the next step clips to, released with this step; `None` if the plan's clip does not adapt.
+    pub fn next_clip(&self) -> Option<ReleasedClip> {
+        self.next_clip
     }
 
     /// Whether the noise came from a key that nobody can know; false for a seeded run.
@@ -102,7 +115,8 @@ impl Noised {
                 let end = coordinates.min(first + BLOCK);
                 let rows = DenseRows::from(&self.memory, projection, first);
                 let noise = self.memory.run.plan.noise();
-                let mut dense = DenseNoise::new(noise, largest, rows, &self.random, block);
+                let mut dense =
+                    DenseNoise::new(noise, self.scale, largest, rows, &self.random, block);
                 let mut values = [0.0; VISITED];
                 for start in (first..end).step_by(VISITED) {
                     let values = &mut values[..VISITED.min((end - start) as usize)];

@@ -107,7 +107,15 @@ impl Shape {
     /// The coordinates of a row: none beyond the last.
     #[inline]
     pub fn range(&self, row: u32) -> Range<usize> {
-        self.row(row).map_or(0..0, |(first, length)| first as usize..first as usize + length)
+        let row = u64::from(row);
+        for table in &self.tables {
+            let inside = row.wrapping_sub(table.first_row);
+            if inside < table.rows {
+                let first = (table.first_coordinate + inside * table.dimensions) as usize;
+                return first..first + table.dimensions as usize;
+            }
+        }
+        0..0
     }
 
     /// The row of a coordinate, and its place in the row; `None` beyond the last coordinate.

@@ -11,8 +11,8 @@ use std::sync::Arc;
 /// The sum of a batch's clipped gradients in grid steps, and how many units touched each row.
 ///
 /// # Privacy
-/// Adding or removing one unit changes the sum by at most 2^30 steps (S1) in L2, and the count of at
-/// most `rows_per_unit` rows, by one each. Integer sums do not depend on order or threads. It never
+/// Adding or removing one unit changes the sum by at most 2^30 steps (S1) in L2, the count of at
+/// most `rows_per_unit` rows by one each, and that of units within the clip by one. Integer sums do not depend on order or threads. It never
 /// leaves this crate: only a mechanism can look inside.
 pub(crate) struct ClippedSum {
     shape: Arc<Shape>,
@@ -32,6 +32,8 @@ pub(crate) struct ClippedSum {
     sizes: Vec<(f32, u32)>,
     rows_per_unit: usize,
     not_finite: u64,
+    /// Units within the clip, less those beyond it.
+    within: i64,
 }
 
 /// How many rows of a joined sum are looked up ahead.
@@ -72,6 +74,7 @@ impl ClippedSum {
             sizes: Vec::new(),
             rows_per_unit,
             not_finite: 0,
+            within: 0,
         }
     }
 
@@ -81,12 +84,17 @@ impl ClippedSum {
         self.values.clear();
         self.joined.clear();
         self.counts.clear();
-        (self.coordinates, self.units, self.not_finite) = (0, 0, 0);
+        (self.coordinates, self.units, self.not_finite, self.within) = (0, 0, 0, 0);
     }
 
     /// How many gradients held a NaN or an infinity and were counted as zero.
     pub(crate) fn not_finite(&self) -> u64 {
         self.not_finite
+    }
+
+    /// How many units were within the clip, less those that were not: every unit counts once.
+    pub(crate) fn within(&self) -> i64 {
+        self.within
     }
 
     pub(crate) fn shape(&self) -> &Shape {
@@ -104,6 +112,7 @@ impl ClippedSum {
 
     /// Adds one unit.
     pub(crate) fn add(&mut self, unit: &Clipped<'_>) {
+        self.within += if unit.is_within { 1 } else { -1 };
         if unit.not_finite {
             self.not_finite += 1;
             return;
@@ -144,6 +153,7 @@ impl ClippedSum {
         let part = self.joined.len() as u32 + 1;
         self.not_finite += other.sum.not_finite;
         self.units += other.sum.units;
+        self.within += other.sum.within;
         let own_rows = self.places.len();
         self.shared.clear();
         self.shared.resize(own_rows, NOT_SHARED);

@@ -39,8 +39,13 @@ pub trait Application: Sized {
     /// If it cannot be read.
     fn read(settings: &Self::Settings) -> Result<Self::Data, Failure>;
 
-    /// A hash of all the data: a run goes on with the same data, or not at all. *Not private.*
-    fn fingerprint(data: &Self::Data) -> [u8; 32];
+    /// A hash of all the data: a run goes on with the same data, or not at all. *Not private.* [`fingerprint`] is one.
+    ///
+    /// [`fingerprint`]: crate::fingerprint
+    ///
+    /// # Errors
+    /// If the data cannot be hashed.
+    fn fingerprint(data: &Self::Data) -> Result<[u8; 32], Failure>;
 
     /// What is taken for public, and is stated on the ledger and the certificate.
     ///

@@ -7,8 +7,8 @@ use organza_accountant::Accountant;
 use organza_accountant::calibrate::CalibrateError;
 use organza_ledger::{Account, Event};
 use organza_mechanism::{
-    DeferredGrid, NoiseSettings, Plan, PlanError, PlanSettings, SelectionSettings, Shape,
-    ShapeError, Split,
+    AdaptiveClip, DeferredGrid, NoiseSettings, Plan, PlanError, PlanSettings, SelectionSettings,
+    Shape, ShapeError, Split,
 };
 use thiserror::Error;
 
@@ -95,6 +95,8 @@ impl StepInputs<'_> {
         let EngineSettings { private, steps: place, .. } = self.settings;
         if !private
             || *place != Some(Steps::Everywhere)
+            // Whole numbers of a table need one grid for all steps.
+            || training.adaptive_clip.is_some()
             || !defers(&shape, training.batch, training.optimizer, training.average, steps)
         {
             return Ok(None);
@@ -137,7 +139,7 @@ impl StepInputs<'_> {
         };
         // Without selection there is nothing to clip again, as in the paper's DP-SGD.
         let second_clip = training.second_clip.filter(|_| self.selects());
-        Ok(Plan::new(PlanSettings {
+        let plan = Plan::new(PlanSettings {
             shape,
             neighbouring: privacy.neighbouring,
             rate: self.rate(),
@@ -145,7 +147,11 @@ impl StepInputs<'_> {
             clip: training.clip,
             selection,
             noise: NoiseSettings::Gaussian { multiplier, second_clip },
-        })?)
+        })?;
+        Ok(match training.adaptive_clip {
+            Some(quantile) => plan.adapting(AdaptiveClip::new(quantile, training.clip))?,
+            None => plan,
+        })
     }
 }
 

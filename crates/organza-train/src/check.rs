@@ -1,7 +1,6 @@
 //! Settings that make sense, before anything is read or written.
 
-use crate::optimizer::OptimizerSettings;
-use crate::settings::EngineSettings;
+use crate::settings::{EngineSettings, Steps};
 use thiserror::Error;
 
 /// A setting that makes no sense.
@@ -53,10 +52,13 @@ impl EngineSettings {
         positive("--epochs", training.epochs)?;
         optional("--steps", training.steps, |steps| *steps >= 1, AT_LEAST_ONE)?;
         positive("--clip", training.clip)?;
+        let adapts = self.private && self.steps == Some(Steps::Everywhere);
+        let is_part = |part: &f64| adapts && *part > 0.0 && *part < 1.0;
+        let expected = "between 0 and 1, and left out where steps select or are not private: caps and second clips \
+                        are lengths that would have to follow the clip";
+        optional("--adaptive-clip", training.adaptive_clip, is_part, expected)?;
         optional("--second-clip", training.second_clip, is_positive, POSITIVE)?;
-        let (OptimizerSettings::Sgd { learning_rate }
-        | OptimizerSettings::Adam { learning_rate, .. }) = training.optimizer;
-        positive("--learning-rate", f64::from(learning_rate))
+        positive("--learning-rate", f64::from(training.optimizer.learning_rate()))
     }
 
     /// Refuses noise instead of a budget where the number of units, which is released, decides what later events are.

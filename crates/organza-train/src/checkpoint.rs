@@ -5,6 +5,7 @@
 
 use crate::average::Average;
 use crate::tables::{SavedTables, TableState, Tables};
+use organza_mechanism::ReleasedClip;
 use safetensors::tensor::{Dtype, Metadata};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
@@ -21,6 +22,8 @@ pub struct Checkpoint {
     pub average: Average,
     /// The parameters that did best on validation data; kept without privacy only.
     pub best: Option<Best>,
+    /// What the next step clips to, where the clip adapts.
+    pub clip: Option<ReleasedClip>,
 }
 
 /// The parameters with the smallest validation loss so far.
@@ -54,6 +57,9 @@ struct Facts {
     steps: u64,
     snapshots: u64,
     best_loss: Option<f64>,
+    /// The bits of the clip.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    clip: Option<u64>,
 }
 
 /// A list of numbers to be written.
@@ -135,7 +141,8 @@ impl Checkpoint {
         lists.sort_by_key(|(_, list)| std::cmp::Reverse(list.kind().2));
 
         let (steps, best_loss) = (self.tables.steps(), best.map(|best| best.loss));
-        let facts = Facts { version: VERSION, steps, snapshots, best_loss };
+        let clip = self.clip.map(|clip| clip.value().to_bits());
+        let facts = Facts { version: VERSION, steps, snapshots, best_loss, clip };
         let facts = serde_json::to_string(&facts).map_err(io::Error::other)?;
         let mut header = Map::new();
         header.insert("__metadata__".to_owned(), json!({ FACTS: facts }));
@@ -213,7 +220,9 @@ impl Checkpoint {
         {
             return Err(of_this_run());
         }
-        Ok(Self { tables, average: Average::resume(sums, facts.snapshots), best })
+        let average = Average::resume(sums, facts.snapshots);
+        let clip = facts.clip.map(|bits| ReleasedClip::saved(f64::from_bits(bits)));
+        Ok(Self { tables, average, best, clip })
     }
 }
 
@@ -256,7 +265,8 @@ mod tests {
         let mut average = Average::new(3);
         average.add(tables.read().all());
         let best = Some(Best { loss: 1.5, parameters: vec![0.25, 0.5, -0.0] });
-        Checkpoint { tables, average, best }
+        let clip = Some(ReleasedClip::saved(0.1 + 0.2));
+        Checkpoint { tables, average, best, clip }
     }
 
     fn bytes(checkpoint: &Checkpoint) -> Vec<u8> {
@@ -277,7 +287,10 @@ mod tests {
             assert!(safetensors::SafeTensors::deserialize(&file).is_ok());
             let mut back = read(&file, fresh(3, OptimizerSettings::adam(0.1), upkeep)).unwrap();
             assert_eq!(bytes(&back), file);
-            assert_eq!((back.average, back.best), (saved.average, saved.best));
+            assert_eq!(
+                (back.average, back.best, back.clip),
+                (saved.average, saved.best, saved.clip)
+            );
             for tables in [&mut saved.tables, &mut back.tables] {
                 tables.step(|visit| visit(2, &[0.5]));
             }

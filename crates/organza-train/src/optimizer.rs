@@ -1,13 +1,15 @@
 //! Optimizers: their settings, the table of those that there are, and what each does to the weights.
 //!
 //! A new one is a file beside `tables/adagrad.rs` with an [`Optimizer`] and its [`Rule`], a variant of
-//! [`OptimizerSettings`] with its arms, and a line in [`OptimizerSettings::TABLE`].
+//! [`OptimizerSettings`] with its arms, and a line in `OptimizerSettings::TABLE`.
 
 use crate::tables::{
-    AdamSettings, Asked, SavedTables, Sgd, Standing, TableState, Upkeep, WEIGHTS, Weights,
+    AdagradSettings, AdamSettings, Asked, SavedTables, Sgd, Standing, TableState, Upkeep, WEIGHTS,
+    Weights,
 };
 use organza_mechanism::{Noised, OwedNoise, Shape, TouchedRows};
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 /// Which optimizer, with which constants. It works on gradients that are private already.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,29 +32,53 @@ pub enum OptimizerSettings {
         /// What keeps the division finite.
         epsilon: f32,
     },
+    /// Adagrad (Duchi, Hazan and Singer 2011), with PyTorch's conventions: coordinates that get a gradient often
+    /// move less.
+    Adagrad {
+        /// The step size.
+        learning_rate: f32,
+        /// What keeps the division finite.
+        epsilon: f32,
+    },
 }
 
 impl OptimizerSettings {
     /// All optimizers: the name of each, and its usual constants at a learning rate.
-    pub const TABLE: [(&str, fn(f32) -> Self); 2] =
-        [("adam", Self::adam), ("sgd", |learning_rate| Self::Sgd { learning_rate })];
+    const TABLE: [(&str, fn(f32) -> Self); 3] = [
+        ("adam", Self::adam),
+        ("adagrad", |learning_rate| Self::Adagrad { learning_rate, epsilon: 1e-10 }),
+        ("sgd", |learning_rate| Self::Sgd { learning_rate }),
+    ];
 
     /// Adam with its usual decays.
     pub fn adam(learning_rate: f32) -> Self {
         Self::Adam { learning_rate, beta1: 0.9, beta2: 0.999, epsilon: 1e-8 }
     }
 
+    /// Its name in the table.
+    pub fn name(self) -> OptimizerName {
+        let is_this = |other: Self| std::mem::discriminant(&other) == std::mem::discriminant(&self);
+        let place = Self::TABLE.iter().position(|(_, with)| is_this(with(0.0)));
+        OptimizerName(place.unwrap_or(0))
+    }
+
     /// The step size.
-    pub fn learning_rate(self) -> f32 {
-        let (Self::Sgd { learning_rate } | Self::Adam { learning_rate, .. }) = self;
-        learning_rate
+    pub fn learning_rate(mut self) -> f32 {
+        *self.rate()
     }
 
     /// The same optimizer with another step size.
     pub fn with_learning_rate(mut self, rate: f32) -> Self {
-        let (Self::Sgd { learning_rate } | Self::Adam { learning_rate, .. }) = &mut self;
-        *learning_rate = rate;
+        *self.rate() = rate;
         self
+    }
+
+    fn rate(&mut self) -> &mut f32 {
+        match self {
+            Self::Sgd { learning_rate }
+            | Self::Adam { learning_rate, .. }
+            | Self::Adagrad { learning_rate, .. } => learning_rate,
+        }
     }
 
     /// What these settings stand for.
@@ -62,7 +88,53 @@ impl OptimizerSettings {
             Self::Adam { learning_rate, beta1, beta2, epsilon } => {
                 Box::new(AdamSettings { learning_rate, beta1, beta2, epsilon })
             }
+            Self::Adagrad { learning_rate, epsilon } => {
+                Box::new(AdagradSettings { learning_rate, epsilon })
+            }
         }
+    }
+}
+
+/// A name that no optimizer has.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("there is no optimizer {0}")]
+pub struct UnknownOptimizer(String);
+
+/// The name of an optimizer, by its place in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "&'static str", try_from = "String")]
+pub struct OptimizerName(usize);
+
+impl OptimizerName {
+    /// All names.
+    pub fn all() -> impl Iterator<Item = &'static str> {
+        OptimizerSettings::TABLE.iter().map(|(name, _)| *name)
+    }
+
+    /// The optimizer with its usual constants at a learning rate.
+    pub fn at(self, learning_rate: f32) -> OptimizerSettings {
+        OptimizerSettings::TABLE[self.0].1(learning_rate)
+    }
+}
+
+impl From<OptimizerName> for &'static str {
+    fn from(name: OptimizerName) -> Self {
+        OptimizerSettings::TABLE[name.0].0
+    }
+}
+
+impl TryFrom<String> for OptimizerName {
+    type Error = UnknownOptimizer;
+
+    fn try_from(name: String) -> Result<Self, UnknownOptimizer> {
+        let place = Self::all().position(|it| it == name);
+        place.map(Self).ok_or(UnknownOptimizer(name))
+    }
+}
+
+impl std::fmt::Display for OptimizerName {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str((*self).into())
     }
 }
 
@@ -154,4 +226,22 @@ pub(crate) trait Optimizer: std::fmt::Debug + Send + Sync {
 
     /// Turns all rows into what they are worth, for good.
     fn finish(&mut self, _weights: Weights<'_>) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_optimizer_has_its_name_and_its_rate() {
+        for name in OptimizerName::all() {
+            let named = OptimizerName::try_from(name.to_owned()).expect("a name of the table");
+            let settings = named.at(0.25);
+            assert_eq!((settings.name(), settings.learning_rate()), (named, 0.25));
+            assert_eq!(settings.with_learning_rate(0.5), named.at(0.5));
+            let json = serde_json::to_value(settings).expect("settings are JSON");
+            assert_eq!(json["kind"], name);
+        }
+        assert!(OptimizerName::try_from("newton".to_owned()).is_err());
+    }
 }

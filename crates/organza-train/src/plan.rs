@@ -4,7 +4,7 @@ use crate::books::Releases;
 use crate::calibration::StepInputs;
 use crate::check::require;
 use crate::phases::Calibrated;
-use crate::run::{RunError, RunPlan, StepMethod};
+use crate::run::{RunError, RunPlan};
 use crate::session::SessionError;
 use crate::settings::EngineSettings;
 use organza_ledger::Event;
@@ -69,20 +69,5 @@ pub(crate) fn plan(
         let expected = "no larger than the number of training units";
         require("--batch", training.batch, fits, expected)?;
     }
-    let known = StepInputs { settings, tables, units, before };
-    let steps = known.steps();
-    let method = match settings.private {
-        true => StepMethod::Private(known.plan()?),
-        false => StepMethod::NotPrivate { rate: known.rate(), expected_batch: training.batch },
-    };
-    let every = |times: u64| steps.div_ceil(times.max(1)).max(1);
-    Ok(Some(RunPlan {
-        method,
-        steps,
-        optimizer: training.optimizer,
-        deferred: known.deferred()?,
-        average: training.average,
-        evaluate_every: every(training.evaluations),
-        checkpoint_every: every(training.checkpoints),
-    }))
+    Ok(Some(RunPlan::new(settings, tables, units, before)?))
 }

@@ -1,15 +1,17 @@
 //! The loop of a run: charge a block, make its steps, save, and go on.
 
 use crate::average::Average;
+use crate::calibration::{CalibrationError, StepInputs};
 use crate::checkpoint::{Best, Checkpoint, CheckpointError};
 use crate::folder::{FolderError, RunFolder};
 use crate::metrics::{Metrics, Point};
 use crate::optimizer::OptimizerSettings;
 use crate::plain::PlainBatch;
+use crate::settings::EngineSettings;
 use crate::step::{plain_step, private_step};
 use crate::tables::{Tables, Upkeep, deferred};
 use crate::task::{Losses, Task};
-use organza_ledger::{Account, Budget, BudgetError, Charge, Charged, Ledger};
+use organza_ledger::{Account, Budget, BudgetError, Charge, Charged, Event, Ledger};
 use organza_mechanism::{
     DeferredGrid, FlatRows, NotPaid, Plan, PoissonSampler, RandomSource, Shape, ShapeError,
 };
@@ -39,6 +41,36 @@ pub struct RunPlan {
     pub evaluate_every: u64,
     /// A charge is made and a checkpoint is written for each of so many steps.
     pub checkpoint_every: u64,
+}
+
+impl RunPlan {
+    /// What the settings ask for on these tables and so many units, after `before` was charged.
+    ///
+    /// # Errors
+    /// If a setting makes no sense, or no noise meets the budget.
+    pub fn new(
+        settings: &EngineSettings,
+        tables: Vec<(u64, u64)>,
+        units: u64,
+        before: Vec<Event>,
+    ) -> Result<Self, CalibrationError> {
+        let known = StepInputs { settings, tables, units, before };
+        let (steps, training) = (known.steps(), &settings.training);
+        let every = |times: u64| steps.div_ceil(times.max(1)).max(1);
+        let method = match settings.private {
+            true => StepMethod::Private(known.plan()?),
+            false => StepMethod::NotPrivate { rate: known.rate(), expected_batch: training.batch },
+        };
+        Ok(Self {
+            method,
+            steps,
+            optimizer: training.optimizer,
+            deferred: known.deferred()?,
+            average: training.average,
+            evaluate_every: every(training.evaluations),
+            checkpoint_every: every(training.checkpoints),
+        })
+    }
 }
 
 /// How steps are made.
@@ -189,6 +221,7 @@ pub fn run<T: Task + ?Sized>(
             average: Average::new(if plan.average { tables.coordinates() } else { 0 }),
             tables,
             best: None,
+            clip: None,
         },
     };
     // The last point is of the result, and is written when there is one.
@@ -320,7 +353,7 @@ fn pay(
     Ok(Some(purse.charge(charge)?))
 }
 
-fn make_step<T: Task + ?Sized>(
+pub(crate) fn make_step<T: Task + ?Sized>(
     task: &T,
     plan: &RunPlan,
     source: &RandomSource,
@@ -332,7 +365,7 @@ fn make_step<T: Task + ?Sized>(
     let tables = &mut state.tables;
     match (&plan.method, paid) {
         (StepMethod::Private(_), Some((sampler, paid))) => {
-            private_step(task, sampler, paid, source, step, tables)?;
+            private_step(task, sampler, paid, source, step, tables, &mut state.clip)?;
         }
         (StepMethod::Private(_), None) => return Err(RunError::NoPurse),
         (StepMethod::NotPrivate { rate, expected_batch }, _) => {

@@ -149,7 +149,7 @@ impl<A: Application> Session<A> {
         let state = State {
             version: STATE_VERSION,
             key: *source.key().expose(),
-            data: A::fingerprint(&data),
+            data: A::fingerprint(&data)?,
             settings: &settings,
         };
         let opening = Opening {
@@ -228,7 +228,7 @@ impl<A: Application> Session<A> {
             ));
         }
         let data = read(&settings)?;
-        if A::fingerprint(&data) != state.data {
+        if A::fingerprint(&data)? != state.data {
             return Err(changed(
                 "the data is not what it was when the run began: its noise would not hide the \
                  difference. Bring the old data back, or begin a new run",

@@ -99,6 +99,9 @@ pub struct TrainingSettings {
     pub steps: Option<u64>,
     /// The clip of a unit's gradient (S1).
     pub clip: f64,
+    /// The part of the units whose gradients are to be within the clip, which follows it from `clip` on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adaptive_clip: Option<f64>,
     /// The clip of what was selected (S2), if steps select.
     pub second_clip: Option<f64>,
     /// How parameters move.
@@ -176,6 +179,7 @@ impl Default for TrainingSettings {
             epochs: 20.0,
             steps: None,
             clip: 0.3,
+            adaptive_clip: None,
             second_clip: None,
             optimizer: OptimizerSettings::adam(0.02),
             average: false,

@@ -5,14 +5,16 @@ use crate::tables::{Reading, Tables};
 use crate::task::Task;
 use organza_ledger::Charged;
 use organza_mechanism::{
-    Batch, BatchSum, NotPaid, PartSum, PoissonSampler, Purpose, RandomSource, UnitGradient,
+    Batch, BatchSum, NotPaid, PartSum, PoissonSampler, Purpose, RandomSource, ReleasedClip,
+    UnitGradient,
 };
 use rayon::prelude::*;
 
 /// Batches below this size are not worth a second thread.
 const UNITS_OF_A_THREAD: usize = 64;
 
-/// Makes the step number `step`, which `paid` pays for: nothing but
+/// Makes the step number `step`, which `paid` pays for, with the plan's clip or the one that the step before has released in
+/// `clip`, where this one leaves its own: nothing but
 /// [`Noised`](organza_mechanism::Noised) values reach the parameters. The same bits whatever the number of threads.
 ///
 /// # Errors
@@ -24,9 +26,15 @@ pub(crate) fn private_step<T: Task + ?Sized>(
     source: &RandomSource,
     step: u64,
     tables: &mut Tables,
+    clip: &mut Option<ReleasedClip>,
 ) -> Result<(), NotPaid> {
     // Each unit joins with probability b / n.
     let batch = sampler.batch(step, paid)?;
+    // S1, where earlier steps have released it.
+    let batch = match *clip {
+        Some(clip) => batch.at_clip(clip),
+        None => batch,
+    };
 
     // w, where the batch reads it.
     let mut weights = tables.read();
@@ -42,7 +50,11 @@ pub(crate) fn private_step<T: Task + ?Sized>(
 
     // Clipped again to S2, with noise on what was selected; w <- w - eta (noised, on M).
     match tables.owed_noise() {
-        None => tables.apply(&selected.noise()),
+        None => {
+            let noised = selected.noise();
+            *clip = noised.next_clip();
+            tables.apply(&noised);
+        }
         Some(owed) => {
             let touched = selected.noise_touched(owed);
             tables.pay(touched.expect("the tables owe the noise of this sampler"));

@@ -5,8 +5,8 @@
 use organza_ledger::{Account, AccountError, Budget, Event, Header, Ledger, Neighbouring, Unit};
 use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::{
-    By, DeferredGrid, NoiseSettings, NotPaid, Plan, PlanSettings, RandomSource, SelectionSettings,
-    Shape,
+    AdaptiveClip, By, DeferredGrid, NoiseSettings, NotPaid, Plan, PlanSettings, RandomSource,
+    SelectionSettings, Shape,
 };
 use organza_train::metrics::Point;
 use organza_train::{
@@ -128,8 +128,7 @@ fn trained(
         let mut observer = Until(stop, 0);
         match run(&Pairs, &plan, &folder, &source, initial.clone(), purse, &mut observer).unwrap() {
             Outcome::Done { parameters, .. } => {
-                let is_dense = matches!(method, StepMethod::Private(plan)
-                    if plan.settings().selection == SelectionSettings::Everything);
+                let is_dense = owes(method);
                 let waits =
                     is_dense && !average && matches!(optimizer, OptimizerSettings::Sgd { .. });
                 let charged = ledger.charges().iter().any(|it| it.purpose.contains("deferred"));
@@ -149,30 +148,48 @@ fn trained(
 fn holds(folder: &Path, plan: &RunPlan) -> bool {
     let bytes = std::fs::read(folder.join("private/checkpoint.safetensors")).unwrap();
     let text = String::from_utf8_lossy(&bytes[..1_000]);
-    let sgd = matches!(plan.optimizer, OptimizerSettings::Sgd { .. });
     let everything = matches!(&plan.method, StepMethod::Private(plan)
         if plan.settings().selection == SelectionSettings::Everything);
-    let name = match (sgd, everything) {
-        (true, true) if !plan.average => "settled",
-        (true, _) => "parameters",
-        (false, true) => "first_moment",
-        (false, false) => "resting",
+    let adapts =
+        matches!(&plan.method, StepMethod::Private(plan) if plan.adaptive_clip().is_some());
+    let name = match plan.optimizer {
+        OptimizerSettings::Sgd { .. } if owes(&plan.method) && !plan.average => "settled",
+        OptimizerSettings::Sgd { .. } => "parameters",
+        OptimizerSettings::Adam { .. } if everything => "first_moment",
+        OptimizerSettings::Adam { .. } => "resting",
+        OptimizerSettings::Adagrad { .. } => "squares",
     };
-    text.contains(name)
+    text.contains(name) && text.contains("\\\"clip\\\"") == adapts
+}
+
+/// Whether rows can owe noise of this method: it lies on everything, on one grid.
+fn owes(method: &StepMethod) -> bool {
+    matches!(method, StepMethod::Private(plan)
+        if plan.settings().selection == SelectionSettings::Everything
+            && plan.adaptive_clip().is_none())
 }
 
 fn methods() -> Vec<StepMethod> {
     let by = By::Coordinate;
     let selection = SelectionSettings::Exponential { by, draws: 60, epsilon: 1.0, cap: 0.1 };
+    let StepMethod::Private(plan) = private(SelectionSettings::Everything) else {
+        unreachable!("it is private")
+    };
+    let adapting = plan.adapting(AdaptiveClip::new(0.5, 1.0)).unwrap();
     vec![
         StepMethod::NotPrivate { rate: 0.01, expected_batch: 4.0 },
         private(SelectionSettings::Everything),
         private(selection),
+        StepMethod::Private(adapting),
     ]
 }
 
-fn optimizers() -> [OptimizerSettings; 2] {
-    [OptimizerSettings::adam(0.05), OptimizerSettings::Sgd { learning_rate: 0.5 }]
+fn optimizers() -> [OptimizerSettings; 3] {
+    [
+        OptimizerSettings::adam(0.05),
+        OptimizerSettings::Sgd { learning_rate: 0.5 },
+        OptimizerSettings::Adagrad { learning_rate: 0.1, epsilon: 1e-10 },
+    ]
 }
 
 #[test]

@@ -46,8 +46,8 @@ impl Application for Words {
         Ok(Text { public: public_words(settings, &tokens)?, tokens })
     }
 
-    fn fingerprint(text: &Text) -> [u8; 32] {
-        text.tokens.fingerprint()
+    fn fingerprint(text: &Text) -> Result<[u8; 32], Failure> {
+        Ok(text.tokens.fingerprint())
     }
 
     fn public_facts(settings: &Settings, text: &Text) -> Result<Vec<PublicFact>, Failure> {

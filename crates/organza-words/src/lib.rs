@@ -26,6 +26,7 @@ mod phases;
 mod prepare;
 pub mod settings;
 mod start;
+pub mod suite;
 mod task;
 mod vocabulary;
 

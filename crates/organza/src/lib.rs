@@ -1,7 +1,8 @@
 //! Wide models trained with differential privacy: one name for all of Organza's libraries.
 //!
 //! A *wide* model keeps almost all of its parameters in tables of which one record touches a few
-//! rows. The command line tool of the same name is built on what is re-exported here.
+//! rows. The command line tool of the same name is the crate `organza-cli`;
+//! nothing of it is needed here.
 //!
 //! ```
 //! use organza::accountant::Accountant;

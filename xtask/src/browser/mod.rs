@@ -49,7 +49,7 @@ fn pages(place: &Path) -> Result<[(&'static str, PathBuf); 2]> {
     let cargo =
         |rest: &[&str]| Step::cargo(&["run", "--quiet", "--profile", "test"]).arguments(rest);
     let train = ["train", "--steps", "100", "--batch", "300", "--quiet", "--out", run_name];
-    cargo(&["-p", "organza", "--"]).arguments(&train).run()?;
+    cargo(&["-p", "organza-cli", "--"]).arguments(&train).run()?;
     cargo(&["-p", "organza-report", "--example", "gallery", "--", gallery_name]).run()?;
     Ok([("run", run.join("report.html")), ("gallery", gallery.join("report.html"))])
 }

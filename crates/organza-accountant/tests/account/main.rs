@@ -20,4 +20,3 @@ mod rdp_group;
 mod rdp_joint;
 mod rdp_sampled;
 mod released;
-mod theorem;

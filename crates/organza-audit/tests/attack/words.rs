@@ -51,8 +51,7 @@ impl Words {
 
     pub(crate) fn knowledge(&self) -> Knowledge {
         let training = &self.settings.training;
-        let (OptimizerSettings::Sgd { learning_rate: rate }
-        | OptimizerSettings::Adam { learning_rate: rate, .. }) = training.optimizer;
+        let rate = training.optimizer.learning_rate();
         let grid = training.clip / (training.batch * f64::from(1 << 30));
         Knowledge::of_rows(&self.texts.rare)
             .with_rates(&[rate])
@@ -92,9 +91,10 @@ fn train(settings: Settings, out: &Path) -> Result<Ended, SessionError> {
 }
 
 /// The choices of a command that trains word vectors, each with its levels.
-pub(crate) const LEVELS: [usize; 8] = [METHODS.len(), 2, 2, 2, 2, UNITS.len(), 2, 2];
-const METHODS: [&str; 9] = [
+pub(crate) const LEVELS: [usize; 8] = [METHODS.len(), OPTIMIZERS.len(), 2, 2, 2, UNITS.len(), 2, 2];
+const METHODS: [&str; 10] = [
     "dpsgd",
+    "dpsgd with an adaptive clip",
     "exponential",
     "exponential by row",
     "sparse vector",
@@ -104,6 +104,7 @@ const METHODS: [&str; 9] = [
     "counts",
     "counts and steps",
 ];
+const OPTIMIZERS: [&str; 3] = ["sgd", "adam", "adagrad"];
 const UNITS: [Unit; 3] = [Unit::Line, Unit::Pair, Unit::User];
 
 /// Whether a command can reach a combination, and it is none of another name: counts need two tables, and without
@@ -130,7 +131,7 @@ pub(crate) fn combination(levels: &[usize]) -> (String, Words) {
     };
     let (name, unit) = (METHODS[method], UNITS[unit]);
     let kind = match name {
-        "dpsgd" => Method::Dpsgd,
+        "dpsgd" | "dpsgd with an adaptive clip" => Method::Dpsgd,
         "counts" | "counts and steps" => Method::Counts,
         _ => Method::Sparse,
     };
@@ -151,13 +152,17 @@ pub(crate) fn combination(levels: &[usize]) -> (String, Words) {
         "uniform" => SelectionRule::Uniform,
         _ => SelectionRule::Exponential,
     };
+    if name == "dpsgd with an adaptive clip" {
+        settings.training.adaptive_clip = Some(0.5);
+    }
     if name == "counts and steps" {
         settings.counts.fine_tuning_share = 0.3;
     }
     settings.model.tied = layout == 0;
     settings.training.optimizer = match optimizer {
         0 => OptimizerSettings::Sgd { learning_rate: 0.3 },
-        _ => OptimizerSettings::adam(0.02),
+        1 => OptimizerSettings::adam(0.02),
+        _ => OptimizerSettings::Adagrad { learning_rate: 0.1, epsilon: 1e-10 },
     };
     settings.training.average = average == 1;
     // One step from nothing shows every bit of it; several from random vectors show how they add up.
@@ -177,7 +182,7 @@ pub(crate) fn combination(levels: &[usize]) -> (String, Words) {
     }
     let said = [
         name,
-        ["sgd", "adam"][optimizer],
+        OPTIMIZERS[optimizer],
         ["tied", "two tables"][layout],
         ["wide", "narrow"][width],
         ["last weights", "average"][average],

@@ -175,7 +175,7 @@ fn strip_tags(line: &str, sentence: &mut String) -> Result<u64, LineProblem> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use flate2::{Compression, write::GzEncoder};
@@ -185,7 +185,7 @@ pub(super) mod tests {
     const COUNTS: BrownCounts = BrownCounts { texts: 2, sentences: 3, tokens: 15 };
 
     /// A package in the form of the real one.
-    pub(in crate::source) fn package(texts: &[(&str, &str)]) -> Vec<u8> {
+    fn package(texts: &[(&str, &str)]) -> Vec<u8> {
         let mut builder = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
         for (name, text) in texts {
             let mut header = tar::Header::new_gnu();

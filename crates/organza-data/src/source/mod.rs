@@ -1,12 +1,10 @@
 //! Where text comes from: a file, a folder, standard input, the Brown corpus, or a generator.
 
 mod brown;
-mod brown_fetch;
 mod lines;
 mod path;
 
 pub use brown::{BROWN_PACKAGE, Brown, BrownCounts};
-pub use brown_fetch::fetch_brown;
 pub use lines::LONGEST_LINE;
 pub use path::{StandardInput, TextPath, open};
 

@@ -31,10 +31,12 @@ const ROOM: f64 = (1_u64 << 62) as f64;
 pub struct Deferral(OwedNoise);
 
 impl Deferral {
-    /// For plans that put Gaussian noise on everything, without a second clip, on no more coordinates than the grid is for.
+    /// For plans that put Gaussian noise on everything, without a second clip or one that adapts (whose grid would change
+    /// from step to step, where a table has one), on no more coordinates than the grid is for.
     pub(crate) fn of(run: &Arc<Run>, grid: &DeferredGrid) -> Option<Self> {
         let noise = run.plan.noise();
-        if !(run.plan.selects_everything() && noise.is_plain_gaussian()) {
+        let adapts = run.plan.adaptive().is_some();
+        if adapts || !(run.plan.selects_everything() && noise.is_plain_gaussian()) {
             return None;
         }
         // The account is for as many draws as the grid was made for, and all noise has to fit into 62 bits.

@@ -9,6 +9,7 @@ pub(crate) use error::{count, positive, probability};
 pub use numeric_sparse::NumericSparse;
 pub use settings::{NoiseSettings, PlanSettings};
 
+use crate::adaptive::Adaptive;
 use crate::batch::PoissonSampler;
 use crate::grid::Grid;
 use crate::noise::Noise;
@@ -31,11 +32,14 @@ struct Checked {
     selector: Box<dyn Selector>,
     noise: Noise,
     step_event: Event,
+    /// A clip that follows a quantile.
+    adaptive: Option<Adaptive>,
 }
 
 impl PartialEq for Plan {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.0.settings == other.0.settings
+        Arc::ptr_eq(&self.0, &other.0)
+            || self.0.settings == other.0.settings && self.adaptive_clip() == other.adaptive_clip()
     }
 }
 
@@ -46,6 +50,17 @@ pub(crate) struct Sensitivity {
     pub(crate) change: f64,
     pub(crate) grid: Grid,
     pub(crate) neighbouring: Neighbouring,
+}
+
+impl Sensitivity {
+    fn of(settings: &PlanSettings, grid: Grid) -> Self {
+        let share = settings.clip / settings.expected_batch;
+        let change = match settings.neighbouring {
+            Neighbouring::AddRemove => share,
+            Neighbouring::ReplaceOne => 2.0 * share,
+        };
+        Self { change, grid, neighbouring: settings.neighbouring }
+    }
 }
 
 impl Plan {
@@ -66,19 +81,33 @@ impl Plan {
         positive("clip", settings.clip)?;
 
         let grid = Grid::new(settings.clip, settings.expected_batch);
-        let share = settings.clip / settings.expected_batch;
-        let change = match settings.neighbouring {
-            Neighbouring::AddRemove => share,
-            Neighbouring::ReplaceOne => 2.0 * share,
-        };
-        let sensitivity = Sensitivity { change, grid, neighbouring: settings.neighbouring };
-        let selector = build(&settings, sensitivity)?;
+        let selector = build(&settings, Sensitivity::of(&settings, grid))?;
         let shape = Arc::new(settings.shape.clone());
         let most = selector.most(shape.coordinates(), shape.widest());
         let noise = Noise::new(grid, settings.neighbouring, settings.noise, most)?;
         let step_event = selector.event(noise.event(selector.as_ref())?, noise.kept());
         let step_event = step_event.poisson(settings.rate);
-        Ok(Self(Arc::new(Checked { settings, shape, grid, selector, noise, step_event })))
+        let adaptive = None;
+        Ok(Self(Arc::new(Checked { settings, shape, grid, selector, noise, step_event, adaptive })))
+    }
+
+    /// The same plan and event, with `noise` on gradients, and what `adaptive` releases beside them.
+    pub(crate) fn with_adaptive(
+        &self,
+        adaptive: Adaptive,
+        noise: Noise,
+    ) -> Result<Self, PlanError> {
+        let Checked { settings, shape, grid, step_event, .. } = &*self.0;
+        let sensitivity = Sensitivity::of(settings, *grid);
+        Ok(Self(Arc::new(Checked {
+            settings: settings.clone(),
+            shape: shape.clone(),
+            grid: *grid,
+            selector: build(settings, sensitivity)?,
+            noise,
+            step_event: step_event.clone(),
+            adaptive: Some(adaptive),
+        })))
     }
 
     /// The settings, as they were checked.
@@ -119,6 +148,10 @@ impl Plan {
 
     pub(crate) fn grid(&self) -> &Grid {
         &self.0.grid
+    }
+
+    pub(crate) fn adaptive(&self) -> Option<&Adaptive> {
+        self.0.adaptive.as_ref()
     }
 
     pub(crate) fn selects_everything(&self) -> bool {

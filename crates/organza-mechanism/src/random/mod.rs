@@ -50,6 +50,8 @@ pub(crate) enum Secret {
     TouchedNoise = 9,
     /// Noise that was left for later.
     OwedNoise = 10,
+    /// The noise on how many units are within the clip.
+    ClipNoise = 11,
 }
 
 /// Where the key came from.

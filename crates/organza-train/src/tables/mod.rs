@@ -7,6 +7,7 @@
 //!        ─into_parameters()─▶ Vec<f32>                                export
 //! ```
 
+mod adagrad;
 mod adam;
 mod aligned;
 mod lent;
@@ -23,6 +24,7 @@ mod state;
 mod tests;
 mod upkeep;
 
+pub(crate) use adagrad::AdagradSettings;
 pub(crate) use adam::AdamSettings;
 pub(crate) use reading::{Asked, Standing, UnitDraws};
 pub use reading::{Reading, SettledRows};

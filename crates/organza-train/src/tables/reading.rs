@@ -156,11 +156,19 @@ impl ReadRows for SettledRows<'_> {
     #[inline]
     fn row(&self, row: u32) -> &[f32] {
         match self.by_row.get(row as usize) {
-            Some(mark) if (self.at_rest..LENT).contains(mark) => self
-                .late
-                .get(row, || self.optimizer.value(self.shape, self.steps, self.weights, row)),
-            _ => &self.weights[self.shape.range(row)],
+            Some(mark) if (self.at_rest..LENT).contains(mark) => self.late_row(row),
+            _ => self.weights.get(self.shape.range(row)).unwrap_or_default(),
         }
+    }
+}
+
+impl SettledRows<'_> {
+    /// Out of the way of rows that were asked for.
+    #[cold]
+    #[inline(never)]
+    fn late_row(&self, row: u32) -> &[f32] {
+        let value = || self.optimizer.value(self.shape, self.steps, self.weights, row);
+        self.late.get(row, value)
     }
 }
 
@@ -180,7 +188,6 @@ struct LateRow {
 
 impl Late {
     /// The values of `row`, worked out if nobody has yet.
-    #[cold]
     fn get(&self, row: u32, values: impl Fn() -> Vec<f32>) -> &[f32] {
         let lists = self.lists.get_or_init(|| (0..LISTS).map(|_| OnceLock::new()).collect());
         let mut place = &lists[row.wrapping_mul(SPREAD) as usize % LISTS];

@@ -163,3 +163,27 @@ fn few_empty_cells_reach_the_bar_of_a_wide_table() {
         assert_eq!(dense.expect("good settings").histogram_plan().bar(), None);
     }
 }
+
+/// What each phase releases, by the names of the certificate, in their order.
+#[test]
+fn phases_follow_the_method_and_what_was_declared() {
+    let released = |method, change: fn(&mut Settings)| {
+        let mut settings = Settings::standard().suited_to(method);
+        settings.data.path = Some("text.txt".into());
+        change(&mut settings);
+        let phases = phases(&settings).into_iter().map(|phase| (phase.name, phase.releases));
+        (phases.collect::<Vec<_>>(), Released::of(&settings).units)
+    };
+    let words = (VOCABULARY, vec!["vocabulary"]);
+    let counts = (COUNTS, vec!["unit sizes", "word counts", "pair counts"]);
+    let both = vec![words.clone(), counts.clone()];
+    assert_eq!(released(Method::Counts, |_| {}), (both.clone(), false));
+    let public = |it: &mut Settings| it.data.vocabulary = VocabularyOrigin::DeclaredPublic;
+    assert_eq!(released(Method::Counts, public), (vec![counts], false));
+    let tuned = |it: &mut Settings| it.counts.fine_tuning_share = 0.2;
+    assert_eq!(released(Method::Counts, tuned), (both, true));
+    assert_eq!(released(Method::Dpsgd, public), (vec![], true));
+    let declared = |it: &mut Settings| it.privacy.units = Some(1_000);
+    assert_eq!(released(Method::Dpsgd, declared), (vec![words], false));
+    assert_eq!(released(Method::None, |_| {}), (vec![], false));
+}

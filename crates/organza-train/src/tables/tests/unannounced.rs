@@ -123,7 +123,9 @@ fn trained(asks: Asks, threads: usize) -> Vec<Vec<f32>> {
             let mut tables = tables[kind].take().unwrap();
             for step in 0..STEPS {
                 pool.install(|| {
-                    private_step(&Pull(asks), &sampler, &paid, &source, step, &mut tables).unwrap();
+                    let tables = &mut tables;
+                    private_step(&Pull(asks), &sampler, &paid, &source, step, tables, &mut None)
+                        .unwrap();
                 });
             }
             tables.into_parameters()

@@ -1,0 +1,150 @@
+//! `organza train`: from text and a budget to word vectors, a certificate and a report.
+
+mod options;
+mod summary;
+
+use super::report::REPORT;
+use crate::progress::{Progress, Stop, target};
+use crate::{arguments::Arguments, output::Output};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory};
+use indicatif::ProgressBar;
+pub(crate) use options::{Asked, Options, method_parser, named, optimizer_parser, rule_parser};
+use organza_train::{RunFolder, SessionError};
+use organza_words::{Ended, Session};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use summary::Summary;
+
+const PROMISE: &str = "\
+Train word vectors with differential privacy
+
+Without a flag it trains on the built-in corpus, which is synthetic, at epsilon 3. With --data it \
+trains on your text, one unit a line.
+
+Private by default: the vectors and everything else in the run folder, but what is named below. \
+Training has noise calibrated to --epsilon and --delta (or as --noise-multiplier says); even the \
+number of units is released with a charge. What you declare public (--units, --vocabulary \
+declared-public, --vocabulary-file) is used as it is and stands on the certificate.
+
+Not private: the losses (metrics.jsonl, summary.json, report.html with figures/ and tables/), timings, memory and remarks about \
+the text come from the data without noise and are marked wherever they are shown. A run with --seed or --method none \
+has no guarantee at all. The folder private/ holds the key of the noise and is deleted at the end, but \
+for canaries, which are synthetic.";
+
+const EXAMPLES: &str = "\
+Examples:
+  organza train
+  organza train --data reviews.txt --vocabulary-file words.txt --epsilon 3 --out run
+  organza train --data brown.tgz --preset paper --method sparse --select exponential --seed 1
+  organza train --settings run/settings.json --epsilon 8 --out run-8
+  organza train --data reviews.txt --epsilon 3 --ledger reviews.ledger
+
+A run that was stopped, by Ctrl-C or worse, goes on with `organza resume`.";
+
+/// Train word vectors with differential privacy
+#[derive(Args, Debug)]
+#[command(long_about = PROMISE, after_help = EXAMPLES)]
+pub(crate) struct Train {
+    #[command(flatten)]
+    asked: Asked,
+    #[command(flatten)]
+    options: Options,
+    #[command(flatten)]
+    running: Running,
+    /// The folder of the run
+    #[arg(long, value_name = "FOLDER", default_value = "organza-run", help_heading = "Run")]
+    out: PathBuf,
+}
+
+/// What changes nothing about the result.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Run")]
+pub(super) struct Running {
+    /// How many threads; the result is the same with any number [default: one a core]
+    #[arg(long, value_name = "NUMBER")]
+    threads: Option<std::num::NonZeroUsize>,
+    /// Keep run/private at the end: the key of the noise, which undoes all privacy, and the last
+    /// checkpoint
+    #[arg(long)]
+    keep_private: bool,
+}
+
+impl Train {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
+        let settings = self.options.settings(&self.asked)?;
+        if let Some(problem) = self.options.contradiction(&self.asked, &settings) {
+            wrong_usage(ErrorKind::ArgumentConflict, &problem);
+        }
+        if let Err(problem) = settings.check() {
+            wrong_usage(ErrorKind::ValueValidation, &problem.to_string());
+        }
+        let why = self.options.why(&self.asked, &settings);
+        if settings.seed.is_some() {
+            output.note("with --seed the noise can be repeated: this run is NOT private");
+        }
+        self.running.train(&self.out, output, || {
+            let session = Session::begin(settings, &self.out)?;
+            if let Some(why) = why {
+                output.note(why);
+            }
+            Ok(session)
+        })
+    }
+}
+
+/// Ends the program as the parser itself does.
+fn wrong_usage(kind: ErrorKind, problem: &str) -> ! {
+    let mut command = Arguments::command();
+    command.build();
+    match command.find_subcommand_mut("train") {
+        Some(train) => train.error(kind, problem).exit(),
+        None => command.error(kind, problem).exit(),
+    }
+}
+
+impl Running {
+    /// Makes a session, trains it to its end, and shows what came of it.
+    pub(super) fn train(
+        &self,
+        path: &Path,
+        output: &Output,
+        session: impl FnOnce() -> Result<Session, SessionError> + Send,
+    ) -> anyhow::Result<()> {
+        let begun = Instant::now();
+        let mut pool = rayon::ThreadPoolBuilder::new();
+        if let Some(threads) = self.threads {
+            pool = pool.num_threads(threads.get());
+        }
+        let bar = ProgressBar::with_draw_target(None, target(output.shows_progress()));
+        let mut progress = Progress::new(bar, "", &Stop::listen()?);
+        let outcome = pool.build()?.install(|| -> Result<_, SessionError> {
+            let session = session()?;
+            let settings = session.settings().clone();
+            session.torn().for_each(|torn| output.note(torn));
+            // Kept until the report is there, so that a run killed just now can go on.
+            let ended = session.train(true, &mut progress)?;
+            Ok((settings, ended))
+        });
+        progress.clear();
+        progress.notes().iter().for_each(|note| output.note(note));
+        let (settings, ended) = outcome?;
+        let finished = match ended {
+            Ended::Interrupted { steps } => anyhow::bail!(
+                "stopped after {steps} steps, all saved: go on with `organza resume {}`",
+                path.display()
+            ),
+            Ended::Finished(finished) => finished,
+        };
+        let folder = RunFolder::open(path)?;
+        let made = progress.made();
+        let summary = Summary::new(path, &settings, &finished, made, begun.elapsed());
+        folder.write(&folder.file("summary.json"), summary.file()?.as_bytes())?;
+        organza_words::page(path)?.1.write(path, REPORT)?;
+        if !self.keep_private {
+            folder.forget_private()?;
+        }
+        output.result(&summary)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,176 @@
+//! What is seen of a run while it goes on, and how it is stopped.
+
+use crate::output::Output;
+use anyhow::Context;
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use organza_train::Observer;
+use organza_train::metrics::Point;
+use organza_words::suite::{Suite, Watch};
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Exit code of a program that was interrupted (128 + SIGINT).
+const INTERRUPTED: i32 = 130;
+
+/// The wish to stop.
+#[derive(Clone, Debug)]
+pub(crate) struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// From now on the first Ctrl-C saves and stops, the second one ends the program at once.
+    pub(crate) fn listen() -> anyhow::Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let asked = Arc::clone(&stop);
+        ctrlc::set_handler(move || {
+            if asked.swap(true, Ordering::Relaxed) {
+                std::process::exit(INTERRUPTED);
+            }
+        })
+        .context("cannot listen to Ctrl-C")?;
+        Ok(Self(stop))
+    }
+
+    /// Whether somebody wants it to stop.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Where bars are drawn: on standard error, or nowhere.
+pub(crate) fn target(visible: bool) -> ProgressDrawTarget {
+    if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() }
+}
+
+/// A run as a bar.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    stop: Stop,
+    made: u64,
+    spent: String,
+    loss: String,
+    /// What the user should know beside the result.
+    notes: Vec<String>,
+}
+
+impl Progress {
+    /// A bar that stands behind `name`, which may be empty.
+    pub(crate) fn new(bar: ProgressBar, name: &str, stop: &Stop) -> Self {
+        let style = ProgressStyle::default_spinner().template("{spinner} {prefix}{msg}");
+        bar.set_style(style.expect("the template is well-formed"));
+        bar.set_prefix(name.to_owned());
+        bar.set_message("reading and calibrating");
+        bar.tick();
+        let (spent, loss) = (String::new(), String::new());
+        Self { bar, stop: stop.clone(), made: 0, spent, loss, notes: Vec::new() }
+    }
+
+    /// The steps that this process made.
+    pub(crate) fn made(&self) -> u64 {
+        self.made
+    }
+
+    /// What the run had to remark.
+    pub(crate) fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    pub(crate) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn say(&self) {
+        self.bar.set_message(format!("{}{}", self.spent, self.loss));
+    }
+}
+
+impl Observer for Progress {
+    fn step(&mut self, done: u64, steps: u64) {
+        if self.bar.length().is_none() {
+            let style = ProgressStyle::default_bar();
+            let template =
+                "{prefix}{bar:24} {human_pos}/{human_len} steps  {per_sec}  {eta} left  {msg}";
+            self.bar.set_style(style.template(template).expect("the template is well-formed"));
+            self.bar.set_length(steps);
+            // What an earlier process made says nothing about the speed of this one.
+            self.bar.set_position(done - 1);
+            self.bar.reset_eta();
+            self.say();
+        }
+        self.made += 1;
+        self.bar.set_position(done);
+    }
+
+    fn point(&mut self, point: &Point) {
+        self.loss = format!("validation loss {:.3}", point.losses.validation);
+        self.say();
+    }
+
+    fn charged(&mut self, epsilon: f64) {
+        self.spent = format!("epsilon {epsilon:.2}  ");
+        self.say();
+    }
+
+    fn note(&mut self, note: String) {
+        self.notes.push(note);
+    }
+
+    fn interrupted(&self) -> bool {
+        self.stop.is_asked()
+    }
+}
+
+/// The bar of a run among others goes when the run ends.
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// Runs side by side, each as a bar, above one for all of them.
+struct Bars {
+    bars: MultiProgress,
+    whole: ProgressBar,
+    stop: Stop,
+}
+
+/// Runs in `folder` on so many threads, one a core unless asked otherwise; the first Ctrl-C stops them.
+pub(crate) fn suite(
+    folder: &Path,
+    threads: Option<NonZeroUsize>,
+    output: &Output,
+) -> anyhow::Result<Suite> {
+    let bars = MultiProgress::with_draw_target(target(output.shows_progress()));
+    let whole = ProgressBar::hidden();
+    let style = ProgressStyle::default_bar();
+    whole.set_style(style.template("{bar:24} {pos}/{len} runs  {elapsed} so far")?);
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let threads = threads.map_or(cores, NonZeroUsize::get);
+    Ok(Suite::new(folder, threads, Box::new(Bars { bars, whole, stop: Stop::listen()? }))?)
+}
+
+impl Watch for Bars {
+    fn begin(&self, runs: usize) {
+        self.bars.add(self.whole.clone());
+        self.whole.reset();
+        self.whole.set_length(runs as u64);
+    }
+
+    fn observer(&self, name: &str) -> Box<dyn Observer + '_> {
+        let bar = self.bars.insert_from_back(1, ProgressBar::no_length());
+        Box::new(Progress::new(bar, &format!("{name:24} "), &self.stop))
+    }
+
+    fn ended(&self) {
+        self.whole.inc(1);
+    }
+
+    fn end(&self) {
+        self.whole.finish_and_clear();
+    }
+
+    fn interrupted(&self) -> bool {
+        self.stop.is_asked()
+    }
+}

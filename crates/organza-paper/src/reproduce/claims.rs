@@ -1,0 +1,116 @@
+//! What the paper says of its experiments, held against what came out.
+
+use super::reproduction::{Canary, Panel};
+use organza_report::digits::near;
+use serde::Serialize;
+
+/// A gap is small if it is below this share of that without privacy.
+const SMALL: f64 = 0.2;
+
+/// A claim of the paper.
+#[derive(Clone, Debug, Serialize)]
+pub struct Claim {
+    /// In the words of the paper, or close to them.
+    pub says: &'static str,
+    /// Whether it holds here.
+    pub holds: bool,
+    /// The figures it was decided by. *Not private.*
+    pub because: String,
+}
+
+/// The claims about Figure 1.
+pub(super) fn of_figure_1(panels: &[Panel]) -> Vec<Claim> {
+    let [not_private, dp_sgd, dp_sgd_half, exponential, vector, uniform] = panels else {
+        return Vec::new();
+    };
+    let (sparse, steps) = (&exponential.ended, &dp_sgd.ended);
+    let others = [dp_sgd, dp_sgd_half, exponential, vector, uniform];
+    let best = |loss: fn(&Panel) -> f64| others.iter().all(|it| loss(not_private) < loss(it));
+    let widest = others.iter().map(|it| it.ended.gap().abs()).fold(0.0, f64::max);
+    vec![
+        Claim {
+            says: "the sparse algorithms perform much better than DP-SGD, in training and in test",
+            holds: sparse.test_loss < steps.test_loss && sparse.train_loss < steps.train_loss,
+            because: format!(
+                "sparse-exponential {} in training and {} in test, DP-SGD (.32) {} and {}",
+                near(sparse.train_loss),
+                near(sparse.test_loss),
+                near(steps.train_loss),
+                near(steps.test_loss)
+            ),
+        },
+        Claim {
+            says: "the exponential mechanism slightly outperforms the sparse vector technique",
+            holds: sparse.test_loss < vector.ended.test_loss,
+            because: format!(
+                "test losses {} and {}",
+                near(sparse.test_loss),
+                near(vector.ended.test_loss)
+            ),
+        },
+        Claim {
+            says: "training without privacy has the best training and test error",
+            holds: best(|it| it.ended.train_loss) && best(|it| it.ended.test_loss),
+            because: format!(
+                "{} in training and {} in test",
+                near(not_private.ended.train_loss),
+                near(not_private.ended.test_loss)
+            ),
+        },
+        Claim {
+            says: "its gap between training and test is huge, the gaps of private runs are small",
+            holds: widest < SMALL * not_private.ended.gap(),
+            because: format!(
+                "{} without privacy, at most {} in private runs",
+                near(not_private.ended.gap()),
+                near(widest)
+            ),
+        },
+    ]
+}
+
+/// The claims about Figure 2.
+pub(super) fn of_figure_2(canaries: &[Canary]) -> Vec<Claim> {
+    let column = |name: &'static str| canaries.iter().filter(move |it| it.column == name);
+    let values = |name: &'static str| {
+        let all: Vec<String> = column(name)
+            .map(|it| format!("{} (n_c = {})", near(it.inserted.uniformity.p_value), it.repeats))
+            .collect();
+        format!("p-values {}", all.join(", "))
+    };
+    let rejects = |it: &Canary| it.inserted.rejects;
+    if canaries.is_empty() {
+        return Vec::new();
+    }
+    vec![
+        Claim {
+            says: "without privacy the canaries are memorised, at n_c = 3, 9 and 15",
+            holds: column("non-private").all(rejects),
+            because: values("non-private"),
+        },
+        Claim {
+            says: "with DP-SGD the histograms are close to uniform, at n_c = 3, 9 and 15",
+            holds: !column("dp-sgd").any(rejects),
+            because: values("dp-sgd"),
+        },
+        Claim {
+            says: "with the sparse method they are close to uniform at n_c = 3 and 9, and no longer at 15",
+            holds: column("sparse").all(|it| it.inserted.rejects == (it.repeats == 15)),
+            because: values("sparse"),
+        },
+        Claim {
+            says: "phrases outside of the training data have uniform ranks",
+            holds: !canaries.iter().any(|it| it.control.rejects),
+            because: format!(
+                "the least p-value of {} histograms is {}",
+                canaries.len(),
+                near(
+                    canaries
+                        .iter()
+                        .map(|it| it.control.uniformity.p_value)
+                        .fold(f64::INFINITY, f64::min)
+                )
+            ),
+        },
+    ]
+}

@@ -1,0 +1,99 @@
+//! The smallest application: a task, and nothing else.
+
+use crate::application::{Application, Failure, Start};
+use crate::books::Releases;
+use crate::certificate::Certificate;
+use crate::fingerprint::fingerprint;
+use crate::folder::RunFolder;
+use crate::settings::EngineSettings;
+use crate::task::Task;
+use organza_mechanism::Purpose;
+use organza_mechanism::sample::fill_normal_f32;
+use safetensors::{Dtype, View, serialize};
+use serde::Serialize;
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+/// The deviation of the first parameters.
+const DEVIATION: f32 = 0.3;
+
+/// A task whose data is in memory, with nothing to release before its steps. Its first parameters are normal with
+/// deviation 0.3; a finished run writes them as `model.safetensors`, a tensor for each table, and hands them over.
+#[derive(Clone, Debug)]
+pub struct Simple<T>(T);
+
+struct Table<'a> {
+    shape: [usize; 2],
+    values: &'a [f32],
+}
+
+impl View for Table<'_> {
+    fn dtype(&self) -> Dtype {
+        Dtype::F32
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn data(&self) -> Cow<'_, [u8]> {
+        Cow::Owned(self.values.iter().flat_map(|value| value.to_le_bytes()).collect())
+    }
+
+    fn data_len(&self) -> usize {
+        size_of_val(self.values)
+    }
+}
+
+impl<T: Task + Serialize> Application for Simple<T> {
+    type Settings = EngineSettings;
+    type Data = T;
+    type Task = T;
+    type Model = Vec<f32>;
+
+    fn read(_: &EngineSettings) -> Result<T, Failure> {
+        Err("the data is in memory: hand it over by `Session::begin_with` or `resume_with`".into())
+    }
+
+    fn fingerprint(task: &T) -> Result<[u8; 32], Failure> {
+        Ok(fingerprint(task)?)
+    }
+
+    fn prepare(_: &EngineSettings, task: T, _: &mut Releases<'_>) -> Result<Self, Failure> {
+        Ok(Self(task))
+    }
+
+    fn task(&self) -> &T {
+        &self.0
+    }
+
+    fn start(&self, _: &EngineSettings, releases: &mut Releases<'_>) -> Result<Start, Failure> {
+        let count: u64 = self.0.tables().iter().map(|(rows, dimensions)| rows * dimensions).sum();
+        let mut parameters = vec![0.0; usize::try_from(count)?];
+        let mut random = releases.source().substream(Purpose::Initialisation, 0, 0);
+        fill_normal_f32(&mut parameters, &mut random);
+        parameters.iter_mut().for_each(|value| *value *= DEVIATION);
+        Ok(Start { parameters, ..Start::default() })
+    }
+
+    fn finish(
+        self,
+        parameters: Vec<f32>,
+        certificate: &Certificate,
+        folder: &RunFolder,
+    ) -> Result<Vec<f32>, Failure> {
+        let mut tables = Vec::new();
+        let mut rest = parameters.as_slice();
+        for (number, (rows, dimensions)) in self.0.tables().into_iter().enumerate() {
+            let shape = [usize::try_from(rows)?, usize::try_from(dimensions)?];
+            let (values, after) = rest.split_at(shape[0] * shape[1]);
+            tables.push((format!("table{number}"), Table { shape, values }));
+            rest = after;
+        }
+        let promise =
+            HashMap::from([("certificate".to_owned(), serde_json::to_string(certificate)?)]);
+        let bytes = serialize(tables, Some(promise))?;
+        folder.write(&folder.file("model.safetensors"), &bytes)?;
+        Ok(parameters)
+    }
+}

@@ -1,0 +1,78 @@
+//! Stepper one by one, for a loop of one's own.
+
+use crate::average::Average;
+use crate::checkpoint::Checkpoint;
+use crate::plain::PlainBatch;
+use crate::run::{Purse, RunError, RunPlan, StepMethod, make_step, tables};
+use crate::tables::Tables;
+use crate::task::Task;
+use organza_ledger::Charged;
+use organza_mechanism::{PoissonSampler, RandomSource};
+
+/// The steps of a plan, all paid for before the first.
+///
+/// It writes no file, so that it cannot be resumed; [`run`](crate::run()) does both.
+pub struct Stepper<T> {
+    task: T,
+    plan: RunPlan,
+    source: RandomSource,
+    /// Without privacy there is none.
+    paid: Option<(PoissonSampler, Charged)>,
+    state: Checkpoint,
+    plain: PlainBatch,
+}
+
+impl<T: Task> Stepper<T> {
+    /// Pays for all steps of `plan`, which are charged under the purpose `name`.
+    ///
+    /// # Errors
+    /// If a charge is refused, or `initial` is of another model.
+    pub fn new(
+        name: &str,
+        task: T,
+        plan: RunPlan,
+        source: RandomSource,
+        initial: Vec<f32>,
+        mut purse: Option<Purse<'_>>,
+    ) -> Result<Self, RunError> {
+        let mut pay = |charge| Ok(purse.as_mut().ok_or(RunError::NoPurse)?.charge(charge)?);
+        let sampler = match &plan.method {
+            StepMethod::Private(private) => Some(private.sampler(name, task.units(), &source)),
+            StepMethod::NotPrivate { .. } => None,
+        };
+        let tables = tables(&task, &plan, sampler.as_ref(), initial, &mut pay)?;
+        let paid = match sampler {
+            Some(sampler) => {
+                let charged = pay(sampler.charge(0..plan.steps))?;
+                Some((sampler, charged))
+            }
+            None => None,
+        };
+        let plain = PlainBatch::new(&task.tables())?;
+        let average = Average::new(if plan.average { tables.coordinates() } else { 0 });
+        let state = Checkpoint { average, tables, best: None, clip: None };
+        Ok(Self { task, plan, source, paid, state, plain })
+    }
+
+    /// Makes the next step.
+    ///
+    /// # Errors
+    /// If all steps that were paid for are made.
+    pub fn make(&mut self) -> Result<(), RunError> {
+        let Self { task, plan, source, paid, state, plain } = self;
+        let paid = paid.as_ref().map(|(sampler, charged)| (sampler, charged));
+        make_step(task, plan, source, state.tables.steps(), state, paid, plain)
+    }
+
+    /// The parameters as they are now.
+    pub fn tables(&mut self) -> &mut Tables {
+        &mut self.state.tables
+    }
+
+    /// The parameters, averaged if the plan says so.
+    pub fn into_parameters(self) -> Vec<f32> {
+        let Checkpoint { average, tables, .. } = self.state;
+        let averaged = if self.plan.average { average.into_mean() } else { None };
+        averaged.unwrap_or_else(|| tables.into_parameters())
+    }
+}
