@@ -2,7 +2,7 @@
 #![allow(missing_docs)]
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use organza_accountant::calibrate::{Target, Training};
+use organza_accountant::calibrate::{Target, scale_of_steps};
 use organza_accountant::pld::Accountant;
 use organza_ledger::{Event, Neighbouring};
 use std::hint::black_box;
@@ -23,9 +23,9 @@ fn questions(criterion: &mut Criterion) {
     criterion.bench_function("sampled gaussian", |bench| bench.iter(|| epsilon(&sampled)));
     let selected = run(Event::Compose(vec![draws, noise]));
     criterion.bench_function("bounded range and noise", |bench| bench.iter(|| epsilon(&selected)));
-    let training = Training { rate: 1e-4, steps: 200_000, selection: None };
+    let step = |noise_multiplier| Some(Event::Gaussian { noise_multiplier });
     criterion.bench_function("calibrate", |bench| {
-        bench.iter(|| training.noise_multiplier(&Target::new(3.0, 1e-5)));
+        bench.iter(|| scale_of_steps(&Target::new(3.0, 1e-5), 1e-4, 200_000, step));
     });
 }
 

@@ -1,12 +1,9 @@
-//! From a target (epsilon, delta) back to noise, steps, rate or selection.
+//! From a target (epsilon, delta) back to noise, steps, rate or the epsilon of a draw.
 //!
 //! Every answer was priced by the accountant: it never exceeds the target, and lies within the
 //! tolerance of it.
 
 mod search;
-mod training;
-
-pub use training::{Calibrated, Capped, Selection, Training};
 
 use crate::pld::{Accountant, Guarantee};
 use organza_ledger::{AccountError, Event, Neighbouring};
@@ -138,10 +135,51 @@ pub fn scale(
     target: &Target,
     event: impl Fn(f64) -> Option<Event>,
 ) -> Result<(f64, Guarantee), CalibrateError> {
+    scale_near(target, 1.0, event)
+}
+
+/// As [`scale`], of what `step` makes of it on `steps` Poisson batches of this rate.
+///
+/// # Errors
+/// As [`scale`], or if the rate is not positive.
+pub fn scale_of_steps(
+    target: &Target,
+    rate: f64,
+    steps: u64,
+    step: impl Fn(f64) -> Option<Event>,
+) -> Result<(f64, Guarantee), CalibrateError> {
     target.check()?;
-    search::falling("noise multiplier", target, 1.0, (0.01, 1e6), |scale| match event(scale) {
+    positive("rate", rate)?;
+    // A guess: 1/s falls with the logarithm of the rate, and with the root of all exposures.
+    let exposures = (steps.max(1) as f64).sqrt() * rate;
+    let guess = (3.0 * exposures / target.epsilon).max(0.5) * if rate < 1.0 { 1.0 } else { 1.4 };
+    scale_near(target, guess, |scale| Some(step(scale)?.poisson(rate).repeat(steps)))
+}
+
+fn scale_near(
+    target: &Target,
+    start: f64,
+    event: impl Fn(f64) -> Option<Event>,
+) -> Result<(f64, Guarantee), CalibrateError> {
+    target.check()?;
+    search::falling("noise multiplier", target, start, (0.01, 1e6), |scale| match event(scale) {
         Some(event) => target.price(&event),
         None => Err(AccountError::OutOfRange("no such noise".into())),
+    })
+}
+
+/// The largest epsilon of a draw at which what `event` makes of it meets `target`, and what that costs.
+///
+/// # Errors
+/// If no epsilon is small enough, or the accountant refuses.
+pub fn draw_epsilon(
+    target: &Target,
+    event: impl Fn(f64) -> Option<Event>,
+) -> Result<(f64, Guarantee), CalibrateError> {
+    target.check()?;
+    search::rising("selection epsilon", target, 0.1, (1e-9, 20.0), |draw| match event(draw) {
+        Some(event) => target.price(&event),
+        None => Err(AccountError::OutOfRange("no such draw".into())),
     })
 }
 

@@ -5,9 +5,10 @@ use crate::{
     describe::number,
     usage::{UsageError, needed},
 };
-use clap::{Args, ValueEnum};
-use organza_accountant::calibrate::{Capped, Selection};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use organza_ledger::{Event, MaxNoise};
+use organza_mechanism::{Selection, SelectionRule, Split};
 
 /// A training in flags; which of them are needed depends on what is asked.
 #[derive(Args, Clone, Debug)]
@@ -30,8 +31,8 @@ pub(crate) struct TrainingOptions {
     pub(crate) deviation: Option<f64>,
 
     /// How each step selects the coordinates that get noise, if not all do
-    #[arg(long, value_enum, value_name = "HOW")]
-    pub(crate) select: Option<Select>,
+    #[arg(long, value_name = "HOW", value_parser = priced())]
+    pub(crate) select: Option<SelectionRule>,
 
     /// The number of coordinates that a step selects
     #[arg(long, value_name = "K")]
@@ -70,44 +71,46 @@ pub(crate) struct TrainingOptions {
     pub(crate) query_epsilon: Option<f64>,
 }
 
-/// The ways to select coordinates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Select {
-    /// Draws without replacement, proportional to e^(weight x score)
-    Exponential,
-    /// A mask that ignores the data
-    Uniform,
-    /// Scores above a noisy threshold, fresh after each hit
-    SparseVector,
-    /// The best of scores with Gumbel noise, one after the other
-    NoisyMax,
+/// The rules that flags can state; any other is written as an event.
+fn priced() -> impl TypedValueParser<Value = SelectionRule> {
+    PossibleValuesParser::new([
+        PossibleValue::new("exponential")
+            .help("Draws without replacement, proportional to e^(weight x score)"),
+        PossibleValue::new("uniform").help("A mask that ignores the data"),
+        PossibleValue::new("sparse-vector")
+            .help("Scores above a noisy threshold, fresh after each hit"),
+        PossibleValue::new("noisy-max")
+            .help("The best of scores with Gumbel noise, one after the other"),
+    ])
+    .try_map(|name| serde_json::from_value(serde_json::Value::String(name)))
 }
 
-impl Select {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Exponential => "exponential",
-            Self::Uniform => "uniform",
-            Self::SparseVector => "sparse-vector",
-            Self::NoisyMax => "noisy-max",
-        }
-    }
+/// What allows selection and noise to be priced as one, as in [`Event::Selected`].
+#[derive(Clone, Copy)]
+struct Capped {
+    candidates: u64,
+    /// The largest score.
+    cap: f64,
+    /// How far a unit moves the whole vector, in L2.
+    l2: f64,
+    /// How far it moves what gets the noise; none if no second clip bounds it further.
+    sensitivity: Option<f64>,
+}
 
-    /// The flags that say something about this selection.
-    fn flags(self) -> &'static [&'static str] {
-        match self {
-            Self::Exponential => &[
-                "--draws",
-                "--selection-epsilon",
-                "--candidates",
-                "--score-cap",
-                "--score-l2",
-                "--second-clip",
-            ],
-            Self::Uniform => &["--draws", "--candidates", "--score-l2", "--second-clip"],
-            Self::SparseVector => &["--hits", "--threshold-epsilon", "--query-epsilon"],
-            Self::NoisyMax => &["--draws", "--selection-epsilon"],
-        }
+/// The flags that say something about a selection.
+fn flags(rule: SelectionRule) -> &'static [&'static str] {
+    match rule {
+        SelectionRule::Exponential => &[
+            "--draws",
+            "--selection-epsilon",
+            "--candidates",
+            "--score-cap",
+            "--score-l2",
+            "--second-clip",
+        ],
+        SelectionRule::Uniform => &["--draws", "--candidates", "--score-l2", "--second-clip"],
+        SelectionRule::SparseVector => &["--hits", "--threshold-epsilon", "--query-epsilon"],
+        _ => &["--draws", "--selection-epsilon"],
     }
 }
 
@@ -127,11 +130,11 @@ impl TrainingOptions {
         let noise = Event::Gaussian { noise_multiplier: self.needed_noise_multiplier()? };
         let Some(select) = self.select else { return checked(noise) };
         let selection = match select {
-            Select::Uniform => {
+            SelectionRule::Uniform => {
                 let share = self.share_of_the_mask()?;
                 return checked(Event::UniformMask { share, event: Box::new(noise) });
             }
-            Select::Exponential => {
+            SelectionRule::Exponential => {
                 let known = self.known_of_the_scores()?;
                 let by = Event::Exponential {
                     epsilon: self.needed_selection_epsilon()?,
@@ -146,12 +149,12 @@ impl TrainingOptions {
                 }
                 by
             }
-            Select::NoisyMax => Event::NoisyMax {
+            SelectionRule::NoisyMax => Event::NoisyMax {
                 epsilon: self.needed_selection_epsilon()?,
                 draws: self.needed_draws()?,
                 noise: MaxNoise::Gumbel,
             },
-            Select::SparseVector => Event::SparseVector {
+            SelectionRule::SparseVector => Event::SparseVector {
                 threshold_epsilon: needed(
                     self.threshold_epsilon,
                     "--threshold-epsilon",
@@ -166,29 +169,40 @@ impl TrainingOptions {
                 refreshed: true,
                 value_epsilon: None,
             },
+            other => {
+                return Err(UsageError::new(
+                    format!("no flags state what `--select {other}` costs"),
+                    "write the event into a file: `organza event --help` shows how",
+                ));
+            }
         };
         checked(Event::Compose(vec![selection, noise]))
     }
 
-    /// The selection whose budget shall be found, `share` of it for the draws.
-    pub(crate) fn selection(&self, share: f64) -> Result<Option<Selection>, UsageError> {
+    /// The selection whose budget shall be found, `share` of it for the draws, and how many draws there are.
+    pub(crate) fn selection(&self, share: f64) -> Result<Option<(Selection, u64)>, UsageError> {
         self.only_flags_of_the_selection()?;
         match self.select {
             None => Ok(None),
-            Some(Select::Exponential) => Ok(Some(Selection::Exponential {
-                draws: self.needed_draws()?,
-                share,
-                capped: self.known_of_the_scores()?,
-            })),
-            Some(Select::Uniform) => {
-                Ok(Some(Selection::Uniform { share: self.share_of_the_mask()? }))
+            Some(rule @ (SelectionRule::Exponential | SelectionRule::Uniform)) => {
+                Ok(Some((Selection { rule, share, ..Selection::default() }, self.needed_draws()?)))
             }
             Some(other) => Err(UsageError::new(
-                format!("no budget is split between `--select {}` and the noise", other.name()),
+                format!("no budget is split between `--select {other}` and the noise"),
                 "give all its parameters and ask for `--find steps` or `--find rate`, or select \
                  `exponential` or `uniform`",
             )),
         }
+    }
+
+    /// The same training with this noise, as a multiplier of what it is added to, and this epsilon of a draw.
+    pub(crate) fn with(&self, split: Split) -> Result<Self, UsageError> {
+        let Split { noise_multiplier, draw } = split;
+        let (noise_multiplier, deviation) = match self.sensitivity()? {
+            None => (Some(noise_multiplier), None),
+            Some(moved) => (None, Some(noise_multiplier * moved)),
+        };
+        Ok(Self { noise_multiplier, deviation, selection_epsilon: draw, ..self.clone() })
     }
 
     pub(crate) fn needed_rate(&self) -> Result<f64, UsageError> {
@@ -307,11 +321,11 @@ impl TrainingOptions {
                 )),
             };
         };
-        match given.iter().find(|(flag, _)| !select.flags().contains(flag)) {
+        match given.iter().find(|(flag, _)| !flags(select).contains(flag)) {
             None => Ok(()),
             Some((flag, _)) => Err(UsageError::new(
-                format!("`{flag}` says nothing about `--select {}`", select.name()),
-                format!("remove `{flag}`; these belong to it: {}", select.flags().join(", ")),
+                format!("`{flag}` says nothing about `--select {select}`"),
+                format!("remove `{flag}`; these belong to it: {}", flags(select).join(", ")),
             )),
         }
     }
@@ -352,7 +366,7 @@ impl TrainingOptions {
             ("--steps", self.steps.map(|steps| steps.to_string())),
             ("--noise-multiplier", self.noise_multiplier.map(number)),
             ("--deviation", self.deviation.map(number)),
-            ("--select", self.select.map(|select| select.name().to_owned())),
+            ("--select", self.select.map(|select| select.to_string())),
         ]
         .into_iter()
         .filter_map(|(flag, value)| value.map(|value| (flag, value)))

@@ -184,7 +184,7 @@ fn flags_change_a_preset() {
     let settings = json(&place.path().join("organza-run/settings.json"));
     assert_eq!(settings["privacy"]["epsilon"], Value::Null);
     assert_eq!(settings["privacy"]["noise_multiplier"], 2.0);
-    assert_eq!(settings["selection"]["by_row"], true);
+    assert_eq!(settings["selection"]["by"], "row");
     assert_eq!(settings["training"]["optimizer"]["kind"], "sgd");
     assert_eq!(
         (&settings["model"]["tied"], &settings["model"]["cbow"]),

@@ -6,7 +6,7 @@
 
 use organza_data::sparse::SparseRows;
 use organza_erm::{
-    Constraint, Descent, Design, Groups, Known, Loss, Method, Settings, Visits, Weights,
+    Constraint, Descent, Design, Groups, Loss, Method, ScheduleInputs, Settings, Visits, Weights,
 };
 use organza_mechanism::RandomSource;
 use std::io::{self, Write};
@@ -34,8 +34,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     (settings.method, settings.steps) = (Method::Corrected, Some(200));
     let design = Design::bounded(&rows, features, settings.model, &settings.input(1));
     let coordinates = design.coordinates();
-    let known =
-        Known { settings: &settings, coordinates, units: 1_000.0, groups: 20, before: Vec::new() };
+    let known = ScheduleInputs {
+        settings: &settings,
+        coordinates,
+        units: 1_000.0,
+        groups: 20,
+        before: Vec::new(),
+    };
     let schedule = known.schedule()?;
     let groups = Groups::blocks(1_000, 20);
     let (visits, region) = (Visits::OneGroup(&groups), Constraint::Ball(10.0));

@@ -170,7 +170,7 @@ impl<'a> Descent<'a> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::schedule::Known;
+    use crate::schedule::ScheduleInputs;
     use crate::settings::{Method, Settings};
     use organza_data::sparse::SparseRows;
     use organza_ledger::testing::paid;
@@ -203,7 +203,7 @@ mod tests {
     fn schedule(settings: &Settings) -> Schedule {
         let groups = if settings.method == Method::Corrected { 2 } else { 1 };
         let units = if settings.method == Method::Corrected { 4.0 } else { 2.0 };
-        let known = Known { settings, coordinates: 1, units, groups, before: Vec::new() };
+        let known = ScheduleInputs { settings, coordinates: 1, units, groups, before: Vec::new() };
         known.schedule().unwrap()
     }
 

@@ -9,7 +9,7 @@ use crate::minimise::Objective;
 use crate::model::LinearModel;
 use crate::perturbation::Perturbation;
 use crate::purse::{header, purse};
-use crate::schedule::{Known, ScheduleError};
+use crate::schedule::{ScheduleError, ScheduleInputs};
 use crate::settings::{Method, Settings};
 use organza_accountant::calibrate::{CalibrateError, Target};
 use organza_data::sparse::{Columns, MOST_FEATURES, SparseRows, UnreleasedRows};
@@ -332,7 +332,7 @@ impl Running<'_> {
 
     fn descended(&self, units: f64, purse: &mut Purse) -> Result<(Vec<f64>, u64), FitError> {
         let method = self.settings.method;
-        let known = Known {
+        let known = ScheduleInputs {
             settings: self.settings,
             coordinates: self.design.coordinates(),
             units,

@@ -54,7 +54,7 @@ pub use loss::Loss;
 pub use minimise::{Minimum, Objective};
 pub use model::{LinearModel, ModelError};
 pub use perturbation::Perturbation;
-pub use schedule::{Known, Schedule, ScheduleError, printed_step};
+pub use schedule::{Schedule, ScheduleError, ScheduleInputs, printed_step};
 pub use score::{Scores, score};
 pub use settings::{Method, SETTINGS_VERSION, Settings};
 pub use weights::{Constraint, Weights};

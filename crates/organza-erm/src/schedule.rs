@@ -3,18 +3,15 @@
 use crate::loss::Loss;
 use crate::settings::{Method, Settings};
 use organza_accountant::calibrate::{CalibrateError, Target, scale};
-use organza_ledger::{Event, MaxNoise, Neighbouring};
+use organza_ledger::{Event, Neighbouring};
 use organza_mechanism::{
-    By, NoiseSettings, NumericSparse, Plan, PlanError, PlanSettings, SelectionSettings, Shape,
-    ShapeError,
+    By, NoiseSettings, NumericSparse, Plan, PlanError, PlanSettings, Selection, SelectionRule,
+    SelectionSettings, Shape, ShapeError, Split,
 };
-use organza_train::settings::SelectionRule;
 use thiserror::Error;
 
 /// How many coordinates a step of Algorithm 2 releases unless asked otherwise.
 const HITS: u64 = 32;
-/// The delta of one limited-domain selection.
-const LIMITED_DOMAIN_DELTA: f64 = 1e-10;
 /// How far the noise of all steps together may carry a margin, in expectation.
 const WANDER: f64 = 0.7;
 
@@ -50,9 +47,9 @@ pub struct Schedule {
     pub learning_rate: f64,
 }
 
-/// What is known before there is a schedule: public or released numbers only.
+/// What a schedule is made from: settings and public or released numbers.
 #[derive(Clone, Debug)]
-pub struct Known<'a> {
+pub struct ScheduleInputs<'a> {
     /// What was asked for.
     pub settings: &'a Settings,
     /// The number of coordinates (p).
@@ -65,7 +62,7 @@ pub struct Known<'a> {
     pub before: Vec<Event>,
 }
 
-impl Known<'_> {
+impl ScheduleInputs<'_> {
     /// The schedule that spends the budget, or for [`Method::Printed`] what Theorem 1 claims to.
     ///
     /// # Errors
@@ -169,9 +166,9 @@ impl Known<'_> {
     }
 
     /// The plan whose selection and noise together cost about as much as one Gaussian of multiplier
-    /// `together`: of 1 / together^2 the selection gets its share, the noise the rest.
+    /// `together`.
     fn at_scale(&self, together: f64) -> Result<Plan, ScheduleError> {
-        let Settings { method, selection, share, .. } = self.settings;
+        let Settings { method, selection: rule, share, .. } = *self.settings;
         let gaussian = |multiplier| NoiseSettings::Gaussian { multiplier, second_clip: None };
         let by = By::Coordinate;
         let (selection, noise) = match method {
@@ -190,41 +187,20 @@ impl Known<'_> {
                 (settings, NoiseSettings::Laplace { epsilon })
             }
             Method::Sparse => {
-                let draws = self.draws();
-                let draw = (share / draws as f64).sqrt() / together;
-                let noise = gaussian(together / (1.0 - share).sqrt());
-                let (_, batch) = self.sampling();
-                let cap = self.settings.record_clip() * self.units.sqrt() / batch;
-                let settings = match selection {
+                let (draws, (_, batch)) = (self.draws(), self.sampling());
+                let mut selection =
+                    Selection { rule, by, draws: Some(draws), share, ..Selection::default() };
+                let Split { noise_multiplier, draw } = selection.split(draws, together);
+                let draw = draw.unwrap_or_default();
+                selection.threshold = self.threshold(draw / 2.0);
+                selection.cap = match rule {
                     SelectionRule::Exponential => {
-                        SelectionSettings::Exponential { by, draws, epsilon: 2.0 * draw, cap }
+                        self.settings.record_clip() * self.units.sqrt() / batch
                     }
-                    SelectionRule::SparseVector => SelectionSettings::SparseVector {
-                        by,
-                        hits: draws,
-                        threshold: self.threshold(draw / 2.0),
-                        threshold_epsilon: draw / 2.0,
-                        query_epsilon: draw / 2.0,
-                        cap: None,
-                    },
-                    SelectionRule::NoisyMax => {
-                        let noise = MaxNoise::Laplace;
-                        SelectionSettings::NoisyMax { by, draws, epsilon: draw, noise, cap: None }
-                    }
-                    SelectionRule::LimitedDomain => SelectionSettings::LimitedDomain {
-                        draws,
-                        domain: (10 * draws).min(self.coordinates),
-                        rows_per_unit: 32.min(self.coordinates),
-                        epsilon: 2.0 * draw,
-                        delta: LIMITED_DOMAIN_DELTA,
-                    },
-                    SelectionRule::Uniform => SelectionSettings::Uniform { by, draws },
+                    _ => f64::INFINITY,
                 };
-                let noise = match selection {
-                    SelectionRule::Uniform => gaussian(together),
-                    _ => noise,
-                };
-                (settings, noise)
+                let shape = Shape::table(self.coordinates, 1)?;
+                (selection.settings(&shape, draw), gaussian(noise_multiplier))
             }
             _ => (SelectionSettings::Everything, gaussian(together)),
         };

@@ -4,8 +4,8 @@ use crate::bounds::InputBounds;
 use crate::loss::Loss;
 use crate::weights::Constraint;
 use organza_ledger::{LedgerSettings, Neighbouring, Share, Unit};
+use organza_mechanism::SelectionRule;
 use organza_train::SettingError;
-use organza_train::settings::SelectionRule;
 use serde::{Deserialize, Serialize};
 
 /// The version of the settings' form.

@@ -11,7 +11,7 @@ use crate::owed::{Deferral, DeferredGrid, OwedNoise, TouchedRows};
 use crate::plan::Plan;
 use crate::random::{PrivateRandom, Purpose, RandomSource, Secret};
 use crate::sample::poisson_subset;
-use crate::select::Selection;
+use crate::select::Choice;
 use organza_ledger::{Charge, Charged, Event};
 use std::ops::Range;
 use std::sync::Arc;
@@ -258,12 +258,12 @@ impl BatchSum {
         let selector = plan.selector();
         let Memory { sum, workspace, indices, .. } = &mut *self.memory;
         let selection = match selector.by() {
-            None => Selection::All,
+            None => Choice::All,
             Some(by) => {
                 let mut random = source.secret(Secret::Selection, self.step).shard(0);
                 let mut indices = std::mem::take(indices);
                 selector.select(sum, &mut random, workspace, &mut indices);
-                Selection::Some { by, indices }
+                Choice::Some { by, indices }
             }
         };
         Selected { step: self.step, grid: self.grid, memory: self.memory, selection }
@@ -281,12 +281,12 @@ pub struct Selected {
     step: u64,
     grid: Grid,
     memory: Lease,
-    selection: Selection,
+    selection: Choice,
 }
 
 impl Selected {
     /// What was selected: released, and paid for by the plan's event.
-    pub fn selection(&self) -> &Selection {
+    pub fn selection(&self) -> &Choice {
         &self.selection
     }
 

@@ -112,11 +112,11 @@ pub use owed::{
     DEFERRED_NOISE, Debt, Deferral, DeferredGrid, Indebted, OwedNoise, Settling, Touched,
     TouchedRows,
 };
-pub use plan::{NoiseSettings, NumericSparse, Plan, PlanError, PlanSettings, SelectionSettings};
+pub use plan::{NoiseSettings, NumericSparse, Plan, PlanError, PlanSettings};
 pub use random::{Purpose, RandomSource};
 pub use release::Release;
 pub use rows::{FlatRows, ReadRows, WriteRows};
 pub use scores::By;
-pub use select::Selection;
+pub use select::{Choice, Selection, SelectionRule, SelectionSettings, Split};
 pub use shape::{Shape, ShapeError};
 pub use unknown_domain::{ItemCounts, ItemRule, ItemSettings, ItemsPlan, NoisyItems};

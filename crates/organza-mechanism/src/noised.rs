@@ -7,7 +7,7 @@ use crate::grid::Grid;
 use crate::memory::{Lease, Memory};
 use crate::noise::{Projection, squares};
 use crate::random::{Secret, StepRandom};
-use crate::select::Selection;
+use crate::select::Choice;
 
 /// How many coordinates of a dense release share one substream.
 const BLOCK: u64 = 8_192;
@@ -55,7 +55,7 @@ impl Noised {
     /// How many coordinates a block of a dense release has; the last may have fewer.
     pub const BLOCK: u64 = BLOCK;
 
-    pub(crate) fn release(mut memory: Lease, selection: Selection, step: u64, grid: Grid) -> Self {
+    pub(crate) fn release(mut memory: Lease, selection: Choice, step: u64, grid: Grid) -> Self {
         let Run { plan, source, .. } = &*memory.run.clone();
         let noise = plan.noise();
         let random = source.secret(Secret::Noise, step);
@@ -64,13 +64,13 @@ impl Noised {
         let next = |adaptive: &Adaptive| adaptive.next(grid.clip(), sum.within(), source, step);
         let next_clip = plan.adaptive().map(next);
         let body = match selection {
-            Selection::All => {
+            Choice::All => {
                 release.list_touched(sum, workspace.rows());
                 let projection = noise.projection(|| squares(sum.all_values()));
                 let largest = noise.largest_projected(sum.largest());
                 Body::Dense { coordinates: sum.shape().coordinates(), projection, largest }
             }
-            Selection::Some { by, indices: selected } => {
+            Choice::Some { by, indices: selected } => {
                 release.gather(sum, by, &selected);
                 let projection = noise.projection(|| squares(release.sums.iter().copied()));
                 release.sums.iter_mut().for_each(|value| *value = projection.apply(*value));

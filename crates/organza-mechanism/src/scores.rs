@@ -1,10 +1,12 @@
 //! The scores that selection compares: how large each candidate is.
 
 use crate::sum::ClippedSum;
+use serde::{Deserialize, Serialize};
 use std::fmt::Display;
 
 /// What a selection chooses among.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum By {
     /// Single coordinates, scored by their absolute value.
     Coordinate,

@@ -9,9 +9,9 @@ use organza_ledger::{
 };
 use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::sample::{fill_normal_f32, unit};
-use organza_mechanism::{Purpose, RandomSource, ReadRows, WriteRows};
+use organza_mechanism::{Purpose, RandomSource, ReadRows, SelectionRule, WriteRows};
 use organza_model::{Layout, ModelError, Sample, Scratch, WordVectors};
-use organza_train::settings::{EngineSettings, SelectionRule, Steps};
+use organza_train::settings::{EngineSettings, Steps};
 use organza_train::{
     CalibrationError, Losses, OptimizerSettings, Purse, RunError, RunPlan, Stepper, Task,
 };

@@ -1,19 +1,19 @@
 //! From settings to a plan: how much noise a budget asks for.
 
 use crate::phases::noise;
-use crate::settings::{EngineSettings, SelectionRule, Steps};
+use crate::settings::{EngineSettings, Steps};
 use crate::tables::defers;
 use organza_accountant::Accountant;
 use organza_accountant::calibrate::CalibrateError;
-use organza_ledger::{Account, Event, MaxNoise};
+use organza_ledger::{Account, Event};
 use organza_mechanism::{
-    AdaptiveClip, By, DeferredGrid, NoiseSettings, Plan, PlanError, PlanSettings,
-    SelectionSettings, Shape, ShapeError,
+    AdaptiveClip, DeferredGrid, NoiseSettings, Plan, PlanError, PlanSettings, SelectionSettings,
+    Shape, ShapeError, Split,
 };
 use thiserror::Error;
 
-/// The delta of one limited-domain selection.
-const LIMITED_DOMAIN_DELTA: f64 = 1e-10;
+/// The epsilon of a draw where noise was given and no epsilon of a draw.
+const DRAW: f64 = 0.1;
 
 /// Why settings give no plan.
 #[derive(Debug, Error)]
@@ -34,8 +34,8 @@ pub enum CalibrationError {
     NoBudget,
 }
 
-/// What is known before a plan is made.
-pub(crate) struct Known<'a> {
+/// What a plan of steps is made from: settings and public or released numbers.
+pub(crate) struct StepInputs<'a> {
     pub(crate) settings: &'a EngineSettings,
     pub(crate) tables: Vec<(u64, u64)>,
     /// The public or released number of units.
@@ -44,7 +44,7 @@ pub(crate) struct Known<'a> {
     pub(crate) before: Vec<Event>,
 }
 
-impl Known<'_> {
+impl StepInputs<'_> {
     fn selects(&self) -> bool {
         self.settings.steps == Some(Steps::Selected)
     }
@@ -118,34 +118,29 @@ impl Known<'_> {
         Ok(DeferredGrid::new(shape.coordinates(), steps, epsilon, privacy.delta))
     }
 
-    /// The plan whose selection and noise together cost about as much as one Gaussian of multiplier
-    /// `together`: of 1 / together^2 the selection gets its share f, the noise the rest. A draw of
-    /// bounded range e counts e^2 / 4, one of pure differential privacy e^2.
+    /// The plan whose selection and noise together cost about as much as one Gaussian of multiplier `together`
+    /// ([`Selection::split`](organza_mechanism::Selection::split)).
     fn at_scale(&self, together: f64) -> Result<Plan, CalibrationError> {
-        let choice = &self.settings.selection;
-        let selects =
-            self.selects() && choice.rule != SelectionRule::Uniform && choice.epsilon.is_none();
-        if !selects {
-            return self.with_noise(together, choice.epsilon);
+        if !self.selects() {
+            return self.with_noise(together, None);
         }
-        let draw = (choice.share / self.draws()? as f64).sqrt() / together;
-        let draw = match choice.rule {
-            SelectionRule::Exponential | SelectionRule::LimitedDomain => 2.0 * draw,
-            _ => draw,
-        };
-        self.with_noise(together / (1.0 - choice.share).sqrt(), Some(draw))
+        let selection = &self.settings.selection;
+        let draws = selection.draws(&Shape::tables(&self.tables)?);
+        let Split { noise_multiplier, draw } = selection.split(draws, together);
+        self.with_noise(noise_multiplier, draw)
     }
 
     fn with_noise(&self, multiplier: f64, draw: Option<f64>) -> Result<Plan, CalibrationError> {
-        let EngineSettings { privacy, training, .. } = self.settings;
+        let EngineSettings { privacy, training, selection, .. } = self.settings;
+        let shape = Shape::tables(&self.tables)?;
         let selection = match self.selects() {
             false => SelectionSettings::Everything,
-            true => self.selection(draw.unwrap_or(0.1))?,
+            true => selection.settings(&shape, draw.unwrap_or(DRAW)),
         };
         // Without selection there is nothing to clip again, as in the paper's DP-SGD.
         let second_clip = training.second_clip.filter(|_| self.selects());
         let plan = Plan::new(PlanSettings {
-            shape: Shape::tables(&self.tables)?,
+            shape,
             neighbouring: privacy.neighbouring,
             rate: self.rate(),
             expected_batch: training.batch,
@@ -158,51 +153,6 @@ impl Known<'_> {
             None => plan,
         })
     }
-
-    fn selection(&self, epsilon: f64) -> Result<SelectionSettings, CalibrationError> {
-        let choice = &self.settings.selection;
-        let by = if choice.by_row { By::Row } else { By::Coordinate };
-        let draws = self.draws()?;
-        let (cap, half) = (choice.cap, epsilon / 2.0);
-        Ok(match choice.rule {
-            SelectionRule::Exponential => {
-                SelectionSettings::Exponential { by, draws, epsilon, cap }
-            }
-            SelectionRule::SparseVector => SelectionSettings::SparseVector {
-                by,
-                hits: draws,
-                threshold: choice.threshold,
-                threshold_epsilon: half,
-                query_epsilon: half,
-                cap: Some(cap),
-            },
-            SelectionRule::NoisyMax => {
-                let noise = MaxNoise::Laplace;
-                SelectionSettings::NoisyMax { by, draws, epsilon, noise, cap: Some(cap) }
-            }
-            SelectionRule::LimitedDomain => SelectionSettings::LimitedDomain {
-                draws,
-                domain: (10 * draws).min(self.candidates(true)?),
-                rows_per_unit: 32.min(self.candidates(true)?),
-                epsilon,
-                delta: LIMITED_DOMAIN_DELTA,
-            },
-            SelectionRule::Uniform => SelectionSettings::Uniform { by, draws },
-        })
-    }
-
-    /// floor(gamma p), at least one.
-    fn draws(&self) -> Result<u64, CalibrationError> {
-        let choice = &self.settings.selection;
-        let by_row = choice.by_row || choice.rule == SelectionRule::LimitedDomain;
-        let all = self.candidates(by_row)? as f64;
-        Ok(choice.draws.unwrap_or(((choice.gamma * all).floor() as u64).max(1)))
-    }
-
-    fn candidates(&self, by_row: bool) -> Result<u64, CalibrationError> {
-        let shape = Shape::tables(&self.tables)?;
-        Ok(if by_row { shape.rows() } else { shape.coordinates() })
-    }
 }
 
 #[cfg(test)]
@@ -210,10 +160,11 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use organza_ledger::Unit;
+    use organza_mechanism::By;
 
     fn plan(settings: &EngineSettings) -> Plan {
         let known =
-            Known { settings, tables: vec![(1_000, 100)], units: 200_000, before: Vec::new() };
+            StepInputs { settings, tables: vec![(1_000, 100)], units: 200_000, before: Vec::new() };
         assert_eq!((known.rate(), known.steps()), (1e-4, 200_000));
         known.plan().unwrap()
     }

@@ -1,7 +1,7 @@
 //! The steps of a run, planned when the number of units is known.
 
 use crate::books::Releases;
-use crate::calibration::Known;
+use crate::calibration::StepInputs;
 use crate::check::require;
 use crate::phases::Calibrated;
 use crate::run::{RunError, RunPlan};
@@ -52,7 +52,7 @@ pub(crate) fn plan(
         None if settings.releases_units() => {
             let count = unit_count(settings)?;
             before.push(count.event());
-            Known { settings, tables: tables.clone(), units: 1, before: Vec::new() }
+            StepInputs { settings, tables: tables.clone(), units: 1, before: Vec::new() }
                 .first_look()?;
             let release = count.release(UNITS, releases.source());
             let paid = releases.charge(release.charge())?;

@@ -1,7 +1,7 @@
 //! The loop of a run: charge a block, make its steps, save, and go on.
 
 use crate::average::Average;
-use crate::calibration::{CalibrationError, Known};
+use crate::calibration::{CalibrationError, StepInputs};
 use crate::checkpoint::{Best, Checkpoint, CheckpointError};
 use crate::folder::{FolderError, RunFolder};
 use crate::metrics::{Metrics, Point};
@@ -55,7 +55,7 @@ impl RunPlan {
         units: u64,
         before: Vec<Event>,
     ) -> Result<Self, CalibrationError> {
-        let known = Known { settings, tables, units, before };
+        let known = StepInputs { settings, tables, units, before };
         let (steps, training) = (known.steps(), &settings.training);
         let every = |times: u64| steps.div_ceil(times.max(1)).max(1);
         let method = match settings.private {

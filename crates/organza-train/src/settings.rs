@@ -3,6 +3,7 @@
 use crate::check::SettingError;
 use crate::optimizer::OptimizerSettings;
 use organza_ledger::{LedgerSettings, Neighbouring, Share, Unit};
+use organza_mechanism::Selection;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -39,7 +40,7 @@ pub struct EngineSettings {
     /// How steps are made; none if all is learned from what is released before them.
     pub steps: Option<Steps>,
     /// How coordinates or rows are selected, if steps select.
-    pub selection: SelectionChoice,
+    pub selection: Selection,
     /// What is promised.
     pub privacy: PrivacySettings,
     /// How training goes.
@@ -64,56 +65,6 @@ pub enum Steps {
     Everywhere,
     /// On what was selected privately: the paper's Algorithm 3.
     Selected,
-}
-
-/// The rule of selection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SelectionRule {
-    /// The exponential mechanism.
-    Exponential,
-    /// The sparse vector technique.
-    SparseVector,
-    /// Report noisy max with Laplace noise.
-    NoisyMax,
-    /// The limited-domain top-k, by row.
-    LimitedDomain,
-    /// A uniform mask.
-    Uniform,
-}
-
-impl std::fmt::Display for SelectionRule {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(match self {
-            Self::Exponential => "exponential",
-            Self::SparseVector => "sparse-vector",
-            Self::NoisyMax => "noisy-max",
-            Self::LimitedDomain => "limited-domain",
-            Self::Uniform => "uniform",
-        })
-    }
-}
-
-/// How coordinates or rows are selected.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SelectionChoice {
-    /// The rule.
-    pub rule: SelectionRule,
-    /// Whole rows instead of single coordinates.
-    pub by_row: bool,
-    /// How many; without it `gamma` of all.
-    pub draws: Option<u64>,
-    /// The share of the coordinates (or rows) that is selected.
-    pub gamma: f64,
-    /// The guarantee of one draw; without it `share` of the budget is for selection.
-    pub epsilon: Option<f64>,
-    /// The share of the budget that goes to selection.
-    pub share: f64,
-    /// The cap on scores (S0).
-    pub cap: f64,
-    /// The threshold of the sparse vector technique.
-    pub threshold: f64,
 }
 
 /// What is promised.
@@ -170,7 +121,7 @@ impl EngineSettings {
             name: [Cow::Borrowed(application), Cow::Borrowed("dpsgd")],
             private: true,
             steps: Some(Steps::Everywhere),
-            selection: SelectionChoice::default(),
+            selection: Selection::default(),
             privacy: PrivacySettings {
                 unit,
                 per_unit: 16,
@@ -218,21 +169,6 @@ impl RunSettings for EngineSettings {
 
     fn ledger(&mut self) -> Option<&mut LedgerSettings> {
         self.ledger.as_mut()
-    }
-}
-
-impl Default for SelectionChoice {
-    fn default() -> Self {
-        Self {
-            rule: SelectionRule::Exponential,
-            by_row: false,
-            draws: None,
-            gamma: 0.001,
-            epsilon: None,
-            share: 0.1,
-            cap: 0.1,
-            threshold: 0.5,
-        }
     }
 }
 

@@ -112,8 +112,8 @@ fn check_canaries(canaries: CanarySettings, settings: &Settings) -> Result<(), S
 }
 
 fn same(setting: &'static str, value: u64, expected: u64) -> Result<(), SettingError> {
-    debug_assert_eq!(expected, 2, "the message names the only version there is");
-    require(setting, value, value == expected, "2")
+    debug_assert_eq!(expected, 3, "the message names the only version there is");
+    require(setting, value, value == expected, "3")
 }
 
 #[cfg(test)]

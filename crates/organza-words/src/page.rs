@@ -42,12 +42,11 @@ pub fn page(path: &Path) -> Result<(RunFiles<Settings>, Page), PageError> {
     let vectors = SavedModel::read(&path.join("model.safetensors"))?.into_vectors(words)?;
     let loss = files.summary.get("frequency_loss").and_then(|loss| loss.as_f64());
     let page = files.page(Additions {
-        title: "Word vectors".to_owned(),
-        released: "vectors".to_owned(),
         again: Some("organza train --settings settings.json --out FOLDER".to_owned()),
         baseline: loss.map(|loss| Baseline { name: "word frequencies", loss }),
         sections: vec![nearest(&vectors)],
         files: FILES.to_vec(),
+        ..Additions::new("Word vectors", "vectors")
     });
     Ok((files, page))
 }

@@ -4,15 +4,16 @@ use crate::canaries;
 use crate::phases::Released;
 use organza_data::Objective;
 use organza_ledger::{LedgerSettings, Neighbouring, Share, Unit};
+use organza_mechanism::Selection;
 use organza_train::settings::{
-    EngineSettings, PrivacySettings, RunSettings, SelectionChoice, Steps, TrainingSettings,
+    EngineSettings, PrivacySettings, RunSettings, Steps, TrainingSettings,
 };
 use organza_train::{OptimizerSettings, SettingError};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// The version of the settings file that this library reads and writes.
-pub const SETTINGS_VERSION: u64 = 2;
+pub const SETTINGS_VERSION: u64 = 3;
 
 /// All that determines a run, beside the data and the key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,7 +28,7 @@ pub struct Settings {
     /// How steps are made.
     pub method: Method,
     /// How coordinates or rows are selected (method `sparse`).
-    pub selection: SelectionChoice,
+    pub selection: Selection,
     /// What is promised.
     pub privacy: PrivacySettings,
     /// How the budget is split, and what counts it pays for.
@@ -302,7 +303,7 @@ impl Settings {
                 initial_deviation: None,
             },
             method: Method::Counts,
-            selection: SelectionChoice::default(),
+            selection: Selection::default(),
             privacy: PrivacySettings {
                 unit: Unit::Line,
                 per_unit: 16,

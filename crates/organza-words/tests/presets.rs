@@ -3,8 +3,8 @@
 
 use organza_data::{Synthetic, TextSource};
 use organza_ledger::Event;
+use organza_mechanism::SelectionRule;
 use organza_train::OptimizerSettings;
-use organza_train::settings::SelectionRule;
 use organza_words::settings::{Method, Settings, SplitSettings};
 use organza_words::{Ended, Session};
 use std::fmt::Write;

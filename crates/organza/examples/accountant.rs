@@ -2,7 +2,7 @@
 #![allow(clippy::print_stdout)]
 
 use organza::accountant::Accountant;
-use organza::accountant::calibrate::{Target, Training};
+use organza::accountant::calibrate::{Target, scale};
 use organza::ledger::{Event, Neighbouring};
 
 pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -11,9 +11,10 @@ pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     let cost = account.epsilon(1e-6)?.epsilon;
     println!("1,000 steps with noise of multiplier 1: epsilon {cost:.3} at delta 1e-6");
 
-    let training = Training { rate: 0.01, steps: 1_000, selection: None };
-    let found = training.noise_multiplier(&Target::new(1.0, 1e-6))?;
-    println!("noise of multiplier {:.3} keeps it to epsilon 1", found.noise_multiplier);
-    assert!(found.noise_multiplier > 1.0);
+    let steps =
+        |noise_multiplier| Some(Event::Gaussian { noise_multiplier }.poisson(0.01).repeat(1_000));
+    let (multiplier, _) = scale(&Target::new(1.0, 1e-6), steps)?;
+    println!("noise of multiplier {multiplier:.3} keeps it to epsilon 1");
+    assert!(multiplier > 1.0);
     Ok(())
 }

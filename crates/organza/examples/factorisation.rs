@@ -46,7 +46,8 @@ impl Task for Ratings {
 }
 
 pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let path = tempfile::tempdir()?.path().join("run");
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("run");
     let liked = |person: u32, film: u32| if (person ^ film) % 2 == 0 { 1.0 } else { -1.0 };
     let rated = |it: u32| (0..20).map(move |at| ((7 * it + at) % 40, liked(it, 7 * it + at)));
     let people = Ratings((0..5_000).map(|person| rated(person).collect()).collect());
@@ -54,7 +55,6 @@ pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     let session = Session::<Simple<Ratings>>::begin_with(settings, &path, |_| Ok(people))?;
     let Ended::Finished(run) = session.train(false, &mut ())? else { return Ok(()) };
     assert!(run.certificate.epsilon <= Some(2.0) && run.model.len() == 160);
-    let (title, released) = ("Films".into(), "factors".into());
-    let page = Additions { title, released, ..Additions::default() };
+    let page = Additions::new("Films", "factors");
     Ok(RunFiles::<EngineSettings>::read(&path)?.page(page).write(&path, "report.html")?)
 }

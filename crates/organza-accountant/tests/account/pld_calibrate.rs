@@ -1,12 +1,24 @@
 //! Calibration: never above the target, close below it, quick.
 #![allow(clippy::unwrap_used)]
 
-use organza_accountant::calibrate::{self, CalibrateError, Selection, Target, Training};
+use organza_accountant::calibrate::{self, CalibrateError, Target};
+use organza_accountant::pld::Guarantee;
 use organza_ledger::Event;
+use organza_mechanism::{Selection, Split};
 use std::time::{Duration, Instant};
 
-fn training(rate: f64, steps: u64) -> Training {
-    Training { rate, steps, selection: None }
+/// The noise multiplier of steps that select nothing.
+fn multiplier(rate: f64, steps: u64, target: &Target) -> Result<(f64, Guarantee), CalibrateError> {
+    let step = |noise_multiplier| Some(Event::Gaussian { noise_multiplier });
+    calibrate::scale_of_steps(target, rate, steps, step)
+}
+
+/// Draws of bounded range, and noise.
+fn selected(split: Split) -> Option<Event> {
+    let Split { noise_multiplier, draw } = split;
+    let (candidates, cap, l2) = (None, None, None);
+    let draws = Event::Exponential { epsilon: draw?, draws: 100, candidates, cap, l2 };
+    Some(Event::Compose(vec![draws, Event::Gaussian { noise_multiplier }]))
 }
 
 #[test]
@@ -20,9 +32,9 @@ fn the_plain_gaussian_is_exact() {
         (0.5, 1e-9, 10.673_896_815_080_026),
     ] {
         let target = Target { tolerance: 1e-10, ..Target::new(epsilon, delta) };
-        let found = training(1.0, 1).noise_multiplier(&target).unwrap();
-        assert!(found.guarantee.epsilon <= epsilon);
-        let relative = found.noise_multiplier / truth - 1.0;
+        let (found, cost) = multiplier(1.0, 1, &target).unwrap();
+        assert!(cost.epsilon <= epsilon);
+        let relative = found / truth - 1.0;
         assert!((-1e-12..1e-9).contains(&relative), "{epsilon} {relative:e}");
     }
 }
@@ -38,11 +50,11 @@ fn sampled_noise_meets_the_target_from_below() {
         (1e-4, 200_000, 1e-5, 1.0, 0.5770),
     ] {
         let start = Instant::now();
-        let found = training(rate, steps).noise_multiplier(&Target::new(epsilon, delta)).unwrap();
+        let (found, cost) = multiplier(rate, steps, &Target::new(epsilon, delta)).unwrap();
         assert!(start.elapsed() < Duration::from_secs(3));
-        assert!(found.guarantee.epsilon <= epsilon);
-        assert!(found.guarantee.epsilon >= epsilon * (1.0 - 1e-3));
-        assert!((found.noise_multiplier / truth - 1.0).abs() < 5e-4, "{found:?} {truth}");
+        assert!(cost.epsilon <= epsilon);
+        assert!(cost.epsilon >= epsilon * (1.0 - 1e-3));
+        assert!((found / truth - 1.0).abs() < 5e-4, "{found} {truth}");
     }
 }
 
@@ -54,15 +66,16 @@ fn a_share_of_the_budget_selects() {
         (3.0, 0.5, 0.6804, 0.2940),
         (1.0, 0.1, 0.6085, 0.1096),
     ] {
-        let selection = Some(Selection::Exponential { draws: 100, share, capped: None });
-        let run = Training { rate: 1e-4, steps: 200_000, selection };
-        let start = Instant::now();
-        let found = run.noise_multiplier(&Target::new(epsilon, 1e-5)).unwrap();
+        let selection = Selection { share, ..Selection::default() };
+        let (start, target) = (Instant::now(), Target::new(epsilon, 1e-5));
+        let step = |together| selected(selection.split(100, together));
+        let (together, cost) = calibrate::scale_of_steps(&target, 1e-4, 200_000, step).unwrap();
+        let found = selection.split(100, together);
         assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
-        assert!(found.guarantee.epsilon <= epsilon);
-        assert!(found.guarantee.epsilon >= epsilon * (1.0 - 1e-3));
+        assert!(cost.epsilon <= epsilon);
+        assert!(cost.epsilon >= epsilon * (1.0 - 1e-3));
         assert!((found.noise_multiplier / multiplier - 1.0).abs() < 4e-3, "{found:?}");
-        assert!((found.selection_epsilon.unwrap() / range - 1.0).abs() < 4e-3, "{found:?}");
+        assert!((found.draw.unwrap() / range - 1.0).abs() < 4e-3, "{found:?}");
     }
 }
 
@@ -75,10 +88,12 @@ fn steps_rates_and_ranges() {
     let noise = Event::Gaussian { noise_multiplier: 0.8 };
     let (rate, cost) = calibrate::rate(&noise, times, &target).unwrap();
     assert!(cost.epsilon <= 2.0 && (rate / 1e-3 - 1.0).abs() < 2e-3, "{rate} {cost:?}");
-    let selection = Some(Selection::Exponential { draws: 20, share: 0.0, capped: None });
-    let run = Training { rate: 1e-3, steps: 4000, selection };
-    let found = run.selection_epsilon(0.9, &target).unwrap();
-    assert!(found.guarantee.epsilon <= 2.0 && found.guarantee.epsilon > 1.998, "{found:?}");
+    let run = |draw| {
+        let split = Split { noise_multiplier: 0.9, draw: Some(draw) };
+        Some(selected(split)?.poisson(1e-3).repeat(4000))
+    };
+    let (draw, cost) = calibrate::draw_epsilon(&target, run).unwrap();
+    assert!(cost.epsilon <= 2.0 && cost.epsilon > 1.998, "{draw} {cost:?}");
 }
 
 #[test]
@@ -86,9 +101,9 @@ fn what_cannot_be_met_is_said() {
     let target = Target::new(0.1, 1e-6);
     let costly = Event::Pure { epsilon: 1.0 };
     assert!(matches!(calibrate::times(&costly, &target), Err(CalibrateError::Unreachable { .. })));
-    assert!(training(1e-3, 10).noise_multiplier(&Target::new(-1.0, 1e-6)).is_err());
-    assert!(training(1e-3, 10).noise_multiplier(&Target::new(1.0, 0.0)).is_err());
-    assert!(training(0.0, 10).noise_multiplier(&target).is_err());
+    assert!(multiplier(1e-3, 10, &Target::new(-1.0, 1e-6)).is_err());
+    assert!(multiplier(1e-3, 10, &Target::new(1.0, 0.0)).is_err());
+    assert!(multiplier(0.0, 10, &target).is_err());
     // Noise cannot buy back what a failing release costs: a rate can.
     let failing = Event::Approximate { epsilon: 0.1, delta: 1e-3 };
     let (rate, cost) = calibrate::rate(&failing, 10, &Target::new(1.0, 1e-5)).unwrap();

@@ -11,7 +11,7 @@ use organza_accountant::pld::Accountant;
 use organza_ledger::testing::paid;
 use organza_ledger::{Event, Neighbouring};
 use organza_mechanism::{
-    By, NoiseSettings, Plan, PlanSettings, RandomSource, Selection, SelectionSettings, Shape,
+    By, Choice, NoiseSettings, Plan, PlanSettings, RandomSource, SelectionSettings, Shape,
 };
 
 /// The probability with which one test fails although all is right.
@@ -118,8 +118,8 @@ impl Case {
         });
         let selected = sum.select();
         let indices = match selected.selection() {
-            Selection::Some { indices, .. } => indices.clone(),
-            Selection::All => Vec::new(),
+            Choice::Some { indices, .. } => indices.clone(),
+            Choice::All => Vec::new(),
         };
         let mut values = Vec::new();
         selected.noise().visit(|_, run| values.extend_from_slice(run));

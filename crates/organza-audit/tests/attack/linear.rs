@@ -4,7 +4,7 @@ use crate::words::PROMISED;
 use organza_audit::attack::{Knowledge, Neighbour, Observation, Promised, Victim};
 use organza_data::sparse::SparseRows;
 use organza_erm::{Fit, FitError, Loss, Method, Settings, fit};
-use organza_train::settings::SelectionRule;
+use organza_mechanism::SelectionRule;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;

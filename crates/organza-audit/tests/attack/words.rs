@@ -3,7 +3,7 @@
 use crate::texts::Texts;
 use organza_audit::attack::{Knowledge, Neighbour, Observation, Promised, Victim};
 use organza_ledger::Unit;
-use organza_train::settings::SelectionRule;
+use organza_mechanism::{By, SelectionRule};
 use organza_train::{OptimizerSettings, SessionError};
 use organza_words::settings::{Method, Settings, SplitSettings, VocabularyOrigin};
 use organza_words::{Ended, Session};
@@ -143,7 +143,8 @@ pub(crate) fn combination(levels: &[usize]) -> (String, Words) {
     let mut victim = Words::new(kind, unit, words);
     let settings = &mut victim.settings;
     settings.selection.draws = Some(8);
-    settings.selection.by_row = matches!(name, "exponential by row" | "uniform");
+    let by_row = matches!(name, "exponential by row" | "uniform");
+    settings.selection.by = if by_row { By::Row } else { By::Coordinate };
     settings.selection.rule = match name {
         "sparse vector" => SelectionRule::SparseVector,
         "noisy max" => SelectionRule::NoisyMax,

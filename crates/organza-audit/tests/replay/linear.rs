@@ -4,7 +4,8 @@ use crate::drawn::descend;
 use crate::{Compared, l2, worst};
 use organza_data::sparse::SparseRows;
 use organza_erm::{
-    Constraint, Descent, Design, Groups, Known, Loss, Method, Schedule, Settings, Visits, Weights,
+    Constraint, Descent, Design, Groups, Loss, Method, Schedule, ScheduleInputs, Settings, Visits,
+    Weights,
 };
 
 const FEATURES: u64 = 20;
@@ -41,7 +42,7 @@ fn settings(method: Method, loss: Loss, clip: f64) -> Settings {
 fn schedule(settings: &Settings, groups: u64) -> Schedule {
     let units = f64::from(RECORDS + 1);
     let coordinates = FEATURES + 1;
-    Known { settings, coordinates, units, groups, before: Vec::new() }.schedule().unwrap()
+    ScheduleInputs { settings, coordinates, units, groups, before: Vec::new() }.schedule().unwrap()
 }
 
 /// All weights after a step from `weights`.

@@ -5,7 +5,7 @@ use crate::{Compared, l2, worst};
 use organza_data::{Negatives, Objective};
 use organza_ledger::{MaxNoise, Neighbouring, Unit};
 use organza_mechanism::{
-    By, NoiseSettings, Plan, PlanSettings, Purpose, Selection, SelectionSettings, Shape,
+    By, Choice, NoiseSettings, Plan, PlanSettings, Purpose, SelectionSettings, Shape,
 };
 use organza_model::{Layout, WordVectors};
 use organza_train::{Task, WriteRows};
@@ -68,7 +68,7 @@ fn plan(
 /// What a step shows.
 struct Released {
     joined: Vec<u64>,
-    selection: Selection,
+    selection: Choice,
     values: BTreeMap<u64, f64>,
 }
 

@@ -7,15 +7,16 @@ use crate::{
     describe::{count, number},
     digits::{above, below},
     output::{GOOD, Output},
-    training::{Select, TrainingOptions},
+    training::TrainingOptions,
     usage::UsageError,
 };
 use clap::{Args, ValueEnum};
 use organza_accountant::{
     Guarantee,
-    calibrate::{self, Target, Training},
+    calibrate::{self, Target},
 };
 use organza_ledger::Neighbouring;
+use organza_mechanism::{SelectionRule, Split};
 use serde::Serialize;
 use std::{fmt, path::PathBuf, time::Instant};
 
@@ -122,7 +123,7 @@ impl Calibrate {
 
     fn find_noise_multiplier(&self, target: &Target) -> Found {
         let share = match (self.training.select, self.target.share) {
-            (Some(Select::Exponential), None) => {
+            (Some(SelectionRule::Exponential), None) => {
                 return Err(UsageError::new(
                     "`--share` is missing: selection and noise have one budget",
                     "add `--share 0.1` to give a tenth of it to the selection",
@@ -131,45 +132,43 @@ impl Calibrate {
             }
             (_, share) => share.unwrap_or(0.0),
         };
-        let training = Training {
-            rate: self.training.needed_rate()?,
-            steps: self.training.needed_steps()?,
-            selection: self.training.selection(share)?,
+        let training = &self.training;
+        let (rate, steps) = (training.needed_rate()?, training.needed_steps()?);
+        let selection = training.selection(share)?;
+        let split = |together: f64| match &selection {
+            Some((selection, draws)) => selection.split(*draws, together),
+            None => Split { noise_multiplier: together, draw: None },
         };
-        let found = training.noise_multiplier(target)?;
-        let (noise_multiplier, deviation) = match self.training.sensitivity()? {
-            None => (Some(above(found.noise_multiplier, DIGITS)), None),
-            Some(moved) => (None, Some(above(found.noise_multiplier * moved, DIGITS))),
+        let step = |together: f64| training.with(split(together))?.step();
+        // A first look, so that flags that make no sense are named as such.
+        step(1.0)?;
+        let (together, guarantee) =
+            calibrate::scale_of_steps(target, rate, steps, |together| step(together).ok())?;
+        let found = training.with(split(together))?;
+        let found = TrainingOptions {
+            noise_multiplier: found.noise_multiplier.map(|it| above(it, DIGITS)),
+            deviation: found.deviation.map(|it| above(it, DIGITS)),
+            selection_epsilon: found.selection_epsilon.map(|it| below(it, DIGITS)),
+            ..found
         };
-        let training = TrainingOptions {
-            noise_multiplier,
-            deviation,
-            selection_epsilon: found.selection_epsilon.map(|range| below(range, DIGITS)),
-            ..self.training.clone()
-        };
-        Ok((training, found.guarantee))
+        Ok((found, guarantee))
     }
 
     fn find_selection_epsilon(&self, target: &Target) -> Found {
-        if self.training.select != Some(Select::Exponential) {
+        if self.training.select != Some(SelectionRule::Exponential) {
             return Err(UsageError::new(
                 "`--find selection-epsilon` needs draws whose range can be found",
                 "add `--select exponential`",
             )
             .into());
         }
-        let training = Training {
-            rate: self.training.needed_rate()?,
-            steps: self.training.needed_steps()?,
-            selection: self.training.selection(0.0)?,
-        };
-        let noise_multiplier = self.training.needed_noise_multiplier()?;
-        let found = training.selection_epsilon(noise_multiplier, target)?;
-        let training = TrainingOptions {
-            selection_epsilon: found.selection_epsilon.map(|range| below(range, DIGITS)),
-            ..self.training.clone()
-        };
-        Ok((training, found.guarantee))
+        self.training.selection(0.0)?;
+        let with =
+            |draw: f64| TrainingOptions { selection_epsilon: Some(draw), ..self.training.clone() };
+        // A first look, so that flags that make no sense are named as such.
+        with(1.0).event()?;
+        let (draw, guarantee) = calibrate::draw_epsilon(target, |draw| with(draw).event().ok())?;
+        Ok((with(below(draw, DIGITS)), guarantee))
     }
 
     fn find_steps(&self, target: &Target) -> Found {
@@ -210,8 +209,8 @@ impl Calibrate {
     }
 
     fn share_is_of_use(&self) -> Result<(), UsageError> {
-        let is_split =
-            self.find == Find::NoiseMultiplier && self.training.select == Some(Select::Exponential);
+        let is_split = self.find == Find::NoiseMultiplier
+            && self.training.select == Some(SelectionRule::Exponential);
         if self.target.share.is_none() || is_split {
             return Ok(());
         }

@@ -2,20 +2,19 @@
 
 mod error;
 mod numeric_sparse;
-mod selector;
 mod settings;
 
 pub use error::PlanError;
 pub(crate) use error::{count, positive, probability};
 pub use numeric_sparse::NumericSparse;
-pub use settings::{NoiseSettings, PlanSettings, SelectionSettings};
+pub use settings::{NoiseSettings, PlanSettings};
 
 use crate::adaptive::Adaptive;
 use crate::batch::PoissonSampler;
 use crate::grid::Grid;
 use crate::noise::Noise;
 use crate::random::RandomSource;
-use crate::select::Selector;
+use crate::select::{SelectionSettings, Selector, build};
 use crate::shape::Shape;
 use organza_ledger::{Event, Neighbouring};
 use std::sync::Arc;
@@ -82,7 +81,7 @@ impl Plan {
         positive("clip", settings.clip)?;
 
         let grid = Grid::new(settings.clip, settings.expected_batch);
-        let selector = selector::build(&settings, Sensitivity::of(&settings, grid))?;
+        let selector = build(&settings, Sensitivity::of(&settings, grid))?;
         let shape = Arc::new(settings.shape.clone());
         let most = selector.most(shape.coordinates(), shape.widest());
         let noise = Noise::new(grid, settings.neighbouring, settings.noise, most)?;
@@ -104,7 +103,7 @@ impl Plan {
             settings: settings.clone(),
             shape: shape.clone(),
             grid: *grid,
-            selector: selector::build(settings, sensitivity)?,
+            selector: build(settings, sensitivity)?,
             noise,
             step_event: step_event.clone(),
             adaptive: Some(adaptive),
@@ -131,6 +130,12 @@ impl Plan {
     /// The standard deviation (the scale, for Laplace noise) of the noise on the averaged gradient.
     pub fn noise_deviation(&self) -> f64 {
         self.0.noise.deviation()
+    }
+
+    /// The most coordinates that a step can select.
+    pub fn most_selected(&self) -> u64 {
+        let shape = &self.0.shape;
+        self.0.selector.most(shape.coordinates(), shape.widest())
     }
 
     pub(crate) fn rate(&self) -> f64 {

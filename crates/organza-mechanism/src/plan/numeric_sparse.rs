@@ -1,7 +1,8 @@
 //! NumericSparse, the paper's Algorithm 1: sparse vector selection with noisy values.
 
-use super::{NoiseSettings, PlanError, SelectionSettings, positive, probability};
+use super::{NoiseSettings, PlanError, positive, probability};
 use crate::scores::By;
+use crate::select::SelectionSettings;
 
 /// The settings of Algorithm 1, from which those of a plan follow.
 ///

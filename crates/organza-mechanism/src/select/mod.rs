@@ -6,12 +6,17 @@
 mod exponential;
 mod limited_domain;
 mod noisy_max;
+mod rules;
+mod selection;
 mod sparse_vector;
 mod uniform;
 
 pub(crate) use exponential::Exponential;
 pub(crate) use limited_domain::LimitedDomain;
 pub(crate) use noisy_max::NoisyMax;
+pub(crate) use rules::build;
+pub use rules::{SelectionRule, SelectionSettings};
+pub use selection::{Selection, Split};
 pub(crate) use sparse_vector::SparseVector;
 pub(crate) use uniform::Uniform;
 
@@ -24,7 +29,7 @@ use std::fmt::Debug;
 
 /// What was selected: a released result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Selection {
+pub enum Choice {
     /// Everything, as in DP-SGD.
     All,
     /// These coordinates or rows, in ascending order.

@@ -3,7 +3,7 @@
 use organza_ledger::testing::paid;
 use organza_ledger::{MaxNoise, Neighbouring};
 use organza_mechanism::{
-    Batch, BatchSum, By, NoiseSettings, Noised, Plan, PlanSettings, RandomSource, Selection,
+    Batch, BatchSum, By, Choice, NoiseSettings, Noised, Plan, PlanSettings, RandomSource,
     SelectionSettings, Shape, UnitGradient,
 };
 use proptest::prelude::*;
@@ -111,7 +111,7 @@ pub fn values(noised: &Noised) -> Vec<(u64, Vec<f32>)> {
 }
 
 /// What a step releases, the values as bits.
-pub fn released(sum: BatchSum) -> (Selection, Vec<(u64, Vec<u32>)>) {
+pub fn released(sum: BatchSum) -> (Choice, Vec<(u64, Vec<u32>)>) {
     let selected = sum.select();
     let selection = selected.selection().clone();
     let bits = |run: Vec<f32>| run.into_iter().map(f32::to_bits).collect();

@@ -5,7 +5,7 @@ use crate::support::{FALSE_ALARM, chi_squared};
 use organza_ledger::testing::paid;
 use organza_ledger::{MaxNoise, Neighbouring};
 use organza_mechanism::{
-    By, NoiseSettings, Plan, PlanSettings, RandomSource, Selection, SelectionSettings, Shape,
+    By, Choice, NoiseSettings, Plan, PlanSettings, RandomSource, SelectionSettings, Shape,
 };
 
 pub const CLIP: f64 = 1.0;
@@ -82,8 +82,8 @@ impl Data {
                 }
             });
             match sum.select().selection() {
-                Selection::Some { indices, .. } => visit(indices),
-                Selection::All => panic!("a selection was asked for"),
+                Choice::Some { indices, .. } => visit(indices),
+                Choice::All => panic!("a selection was asked for"),
             }
         }
     }

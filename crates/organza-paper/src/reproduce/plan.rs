@@ -1,7 +1,7 @@
 //! The runs of the paper's section 5, and the few that explain where they differ from what it says.
 
+use organza_mechanism::SelectionRule;
 use organza_train::OptimizerSettings;
-use organza_train::settings::SelectionRule;
 use organza_words::settings::{CanarySettings, Method, Settings};
 use organza_words::suite::Planned;
 use std::path::Path;

@@ -52,6 +52,13 @@ pub struct Additions {
     pub files: Vec<(&'static str, &'static str)>,
 }
 
+impl Additions {
+    /// No more than names: what was trained, for the title, and what is released, within a sentence.
+    pub fn new(title: &str, released: &str) -> Self {
+        Self { title: title.to_owned(), released: released.to_owned(), ..Self::default() }
+    }
+}
+
 /// The loss of something simple. *Not private.*
 #[derive(Clone, Debug)]
 pub struct Baseline {

@@ -3,9 +3,7 @@
 use super::owed::has_room;
 use super::resting::MOST_STEPS;
 use crate::optimizer::OptimizerSettings;
-use organza_mechanism::{
-    By, Deferral, DeferredGrid, OwedNoise, Plan, PoissonSampler, SelectionSettings, Shape,
-};
+use organza_mechanism::{Deferral, DeferredGrid, OwedNoise, Plan, PoissonSampler, Shape};
 
 /// How many rows a unit is taken to read; a pair with eight negatives has ten.
 const ROWS_OF_A_UNIT: f64 = 16.0;
@@ -44,16 +42,7 @@ impl Upkeep {
         let (shape, batch) = (&settings.shape, settings.expected_batch);
         let widest = shape.widest() as f64;
         let read = batch * ROWS_OF_A_UNIT * widest;
-        let moved = match settings.selection {
-            SelectionSettings::Everything => shape.coordinates() as f64,
-            SelectionSettings::Exponential { by, draws, .. }
-            | SelectionSettings::SparseVector { by, hits: draws, .. }
-            | SelectionSettings::NoisyMax { by, draws, .. }
-            | SelectionSettings::Uniform { by, draws } => {
-                draws as f64 * if by == By::Row { widest } else { 1.0 }
-            }
-            SelectionSettings::LimitedDomain { draws, .. } => draws as f64 * widest,
-        };
+        let moved = plan.most_selected() as f64;
         Self::when_read(optimizer, shape, steps, PRICE * (read + moved))
     }
 

@@ -10,8 +10,8 @@ use organza_ledger::{Account, AccountError, Budget, Event, Header, Ledger, Neigh
 use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::sample::{poisson_subset, uniform_subset};
 use organza_mechanism::{
-    Batch, By, NoiseSettings, Plan, PlanSettings, Purpose, RandomSource, Selection,
-    SelectionSettings, Shape,
+    Batch, By, Choice, NoiseSettings, Plan, PlanSettings, Purpose, RandomSource, SelectionSettings,
+    Shape,
 };
 use organza_model::WordVectors;
 use organza_train::{
@@ -311,11 +311,11 @@ fn recorded(
     let selected = sum.select();
     let shape = &plan.settings().shape;
     let mask = match selected.selection() {
-        Selection::All => None,
-        Selection::Some { by: By::Coordinate, indices } => {
+        Choice::All => None,
+        Choice::Some { by: By::Coordinate, indices } => {
             Some(indices.iter().map(|index| *index as usize).collect())
         }
-        Selection::Some { by: By::Row, indices } => {
+        Choice::Some { by: By::Row, indices } => {
             let rows = indices.iter().map(|row| shape.row(*row as u32).unwrap());
             let places = rows.flat_map(|(first, length)| first as usize..first as usize + length);
             Some(places.collect())

@@ -3,9 +3,10 @@
 use super::What;
 use crate::memory::peak_megabytes;
 use anyhow::Context;
+use organza_mechanism::SelectionRule;
 use organza_paper::bench::{BenchSettings, bench};
 use organza_report::describe::count;
-use organza_train::settings::{SelectionRule, Steps};
+use organza_train::settings::Steps;
 use organza_train::{OptimizerName, OptimizerSettings};
 use organza_words::settings::Method;
 use serde::{Deserialize, Serialize};

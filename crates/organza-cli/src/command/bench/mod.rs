@@ -5,7 +5,7 @@ mod sweep;
 
 use crate::output::Output;
 use clap::Args;
-use organza_train::settings::SelectionRule;
+use organza_mechanism::SelectionRule;
 use organza_words::settings::Method;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;

@@ -1,26 +1,18 @@
 //! The flags of `organza erm`, and the settings that they make.
 
 use super::reader::{Format, Reader};
+use crate::command::train::{named, rule_parser};
 use crate::usage::{UsageError, needed};
 use anyhow::Context;
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use organza_data::sparse::{Categories, Column, Columns};
 use organza_erm::{Constraint, GROUPS_IGNORED, Loss, Method, Settings};
 use organza_ledger::LedgerSettings;
-use organza_train::settings::SelectionRule;
-use serde::de::DeserializeOwned;
+use organza_mechanism::SelectionRule;
 use std::path::{Path, PathBuf};
 
 /// Buckets of a hashed column unless asked otherwise.
 const BUCKETS: u64 = 1 << 16;
-
-fn named<T: DeserializeOwned + Clone + Send + Sync + 'static>(
-    names: &'static [&'static str],
-) -> impl TypedValueParser<Value = T> {
-    PossibleValuesParser::new(names)
-        .try_map(|name| serde_json::from_value(serde_json::Value::String(name)))
-}
 
 #[derive(Args, Debug)]
 pub(super) struct Options {
@@ -144,9 +136,7 @@ struct MethodOptions {
     #[arg(
         long,
         value_name = "RULE",
-        value_parser = named::<SelectionRule>(
-            &["exponential", "sparse-vector", "noisy-max", "limited-domain", "uniform"]
-        )
+        value_parser = rule_parser()
     )]
     select: Option<SelectionRule>,
     /// How many coordinates `sparse` selects in a step

@@ -7,8 +7,8 @@ use change::{set, set_some};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use organza_ledger::{LedgerSettings, Neighbouring, Unit};
+use organza_mechanism::{By, SelectionRule};
 use organza_train::OptimizerName;
-use organza_train::settings::SelectionRule;
 use organza_words::settings::{CanarySettings, Method, Settings, VocabularyOrigin};
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
@@ -28,7 +28,8 @@ pub(crate) fn method_parser() -> impl TypedValueParser<Value = Method> {
 
 /// The names of the rules of selection.
 pub(crate) fn rule_parser() -> impl TypedValueParser<Value = SelectionRule> {
-    named(&["exponential", "sparse-vector", "noisy-max", "limited-domain", "uniform"])
+    PossibleValuesParser::new(SelectionRule::ALL.map(SelectionRule::name))
+        .try_map(|name| serde_json::from_value(serde_json::Value::String(name)))
 }
 
 /// The names of the optimizers.
@@ -143,7 +144,7 @@ struct MethodOptions {
     #[arg(long, value_name = "RULE", value_parser = rule_parser())]
     select: Option<SelectionRule>,
     /// What is selected [default: coordinate]
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = named::<By>(&["coordinate", "row"]))]
     by: Option<By>,
     /// How many are selected in a step
     #[arg(long, conflicts_with = "gamma")]
@@ -190,12 +191,6 @@ struct Counts {
     /// Release only cells of so many deviations of the noise [default: by the number of words]
     #[arg(long, value_name = "DEVIATIONS")]
     bar: Option<f64>,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum By {
-    Coordinate,
-    Row,
 }
 
 /// Which words there are.

@@ -3,9 +3,9 @@
 use crate::memory::peak_megabytes;
 use crate::output::{DOUBT, GOOD};
 use organza_ledger::SharedTotal;
+use organza_mechanism::SelectionRule;
 use organza_report::run::headline;
 use organza_train::Losses;
-use organza_train::settings::SelectionRule;
 use organza_words::Finished;
 use organza_words::settings::{Method, Settings};
 use serde::Serialize;

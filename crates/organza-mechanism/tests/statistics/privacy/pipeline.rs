@@ -3,8 +3,7 @@
 use organza_ledger::testing::paid;
 use organza_ledger::{Charged, Neighbouring};
 use organza_mechanism::{
-    By, NoiseSettings, Plan, PlanSettings, RandomSource, Selected, Selection, SelectionSettings,
-    Shape,
+    By, Choice, NoiseSettings, Plan, PlanSettings, RandomSource, Selected, SelectionSettings, Shape,
 };
 
 /// The gradient of one unit: a value for each coordinate, from the first on. The model is one table
@@ -87,8 +86,8 @@ impl Pipeline {
 
 fn indices(selected: &Selected) -> Vec<u64> {
     match selected.selection() {
-        Selection::All => Vec::new(),
-        Selection::Some { indices, .. } => indices.clone(),
+        Choice::All => Vec::new(),
+        Choice::Some { indices, .. } => indices.clone(),
     }
 }
 

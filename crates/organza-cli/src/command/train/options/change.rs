@@ -50,7 +50,7 @@ impl MethodOptions {
     pub(super) fn change(&self, settings: &mut Settings) {
         let selection = &mut settings.selection;
         set(&mut selection.rule, &self.select);
-        set(&mut selection.by_row, &self.by.map(|by| matches!(by, By::Row)));
+        set(&mut selection.by, &self.by);
         if self.gamma.is_some() {
             selection.draws = None;
         }
