@@ -230,7 +230,7 @@ impl<'a> Opened<'a> {
         let Self { settings, source, groups, purse, total, torn, statements } = self;
         let design = match settings.method {
             Method::None => raw(rows, features, settings)?,
-            _ => Design::bounded(rows, features, settings.model, &settings.input(1)),
+            _ => Design::bounded(rows, features, settings.model, &settings.input()),
         };
         let running = Running { settings, design: &design, source, groups: groups.as_ref() };
         let mut fit = running.run(purse.as_mut())?;
@@ -312,7 +312,7 @@ impl Running<'_> {
 
     fn perturbed(&self, units: f64, purse: &mut Purse) -> Result<Vec<f64>, FitError> {
         let Settings { epsilon, delta, l2, .. } = *self.settings;
-        let norm = self.settings.input(1).whole_norm();
+        let norm = self.settings.input().whole_norm();
         let size = self.design.coordinates();
         let target = Target::new(epsilon, delta);
         let before: Vec<Event> = purse.ledger().events();

@@ -44,7 +44,7 @@ mod settings;
 mod sum;
 mod weights;
 
-pub use bounds::{InputBounds, LossBounds};
+pub use bounds::InputBounds;
 pub use descend::{Batches, Descent, Visits};
 pub use design::Design;
 pub use estimator::{Estimator, Linear, Logistic, Poisson};

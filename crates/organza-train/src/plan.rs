@@ -34,7 +34,7 @@ fn unit_count(settings: &EngineSettings) -> Result<NoisyCount, SessionError> {
 /// as what decides ([`Event::Deciding`]): for each of its values the rest keeps to what it leaves of the budget.
 ///
 /// # Errors
-/// If settings make no sense, before anything is charged; if no noise meets the budget. A number of units that was
+/// If settings make no sense, before the number of units is charged; if no noise meets the budget. A number of units that was
 /// released stays charged.
 pub(crate) fn plan(
     settings: &EngineSettings,

@@ -60,7 +60,7 @@ pub struct ItemSettings {
 /// which the threshold makes at most delta: the total variation between the two. So the event is
 /// the composition of the noise and of `approximate {0, delta}`, in both directions. If x is replaced
 /// by y, each of the two laws is the same product, with items of its own that the other has not,
-/// and L1 and L2 sensitivity are 2c and sqrt(2c) (sqrt2 with weights, which are not negative).
+/// and the L1 sensitivity is 2c, the L2 sensitivity with weights, which are not negative, sqrt2.
 ///
 /// Which items reach the threshold and in which order they are shown (by noisy count, then by
 /// the items themselves) depends on noisy counts alone, and so does keeping the first ones.

@@ -187,3 +187,17 @@ fn phases_follow_the_method_and_what_was_declared() {
     assert_eq!(released(Method::Dpsgd, declared), (vec![words], false));
     assert_eq!(released(Method::None, |_| {}), (vec![], false));
 }
+
+/// Whether noise is left for later, and what that costs, follows the width of the table.
+#[test]
+fn words_decide_where_noise_can_be_left_for_later() {
+    let decides = |optimizer, average| {
+        let mut settings = Settings::standard().suited_to(Method::Dpsgd);
+        settings.data.path = Some("text".into());
+        (settings.training.optimizer, settings.training.average) = (optimizer, average);
+        words_decide(&settings)
+    };
+    let sgd = organza_train::OptimizerSettings::Sgd { learning_rate: 1.0 };
+    assert!(decides(sgd, false) && !decides(sgd, true));
+    assert!(!decides(organza_train::OptimizerSettings::adam(0.1), false));
+}
