@@ -22,7 +22,6 @@ pub struct Sample<'a> {
 pub struct Scratch {
     mean: Vec<f32>,
     upstream: Vec<f32>,
-    margins: Vec<[f32; LANES]>,
 }
 
 impl WordVectors {
@@ -146,7 +145,20 @@ impl WordVectors {
         input: &[f32],
         word: u32,
     ) -> f32 {
-        let product = dot(simd, input, weights.row(self.output_row(word)));
+        self.logit_of(simd, weights, input, word, weights.row(self.output_row(word)))
+    }
+
+    /// The same with the word's output vector at hand.
+    #[inline(always)]
+    fn logit_of<S: Simd>(
+        &self,
+        simd: S,
+        weights: &dyn ReadRows,
+        input: &[f32],
+        word: u32,
+        output: &[f32],
+    ) -> f32 {
+        let product = dot(simd, input, output);
         match self.bias_row(word).and_then(|row| weights.row(row).first()) {
             Some(bias) => product + bias,
             None => product,
@@ -161,29 +173,46 @@ struct Loss<'a> {
     scratch: &'a mut Scratch,
 }
 
-impl Loss<'_> {
-    /// The loss; leaves x in the scratch and turns the margins t_j there into sigmoid(t_j).
+/// Some outputs of a sample: their words and vectors, and c_j, the derivatives of the loss by their logits.
+struct Outputs<'a> {
+    words: [u32; LANES],
+    vectors: [&'a [f32]; LANES],
+    coefficients: [f32; LANES],
+    count: usize,
+}
+
+impl<'a> Loss<'a> {
+    /// The loss; calls `visit` with the input x, and with outputs, a block at a time.
     #[inline(always)]
-    fn forward<S: Simd>(&mut self, simd: S) -> f64 {
-        let Scratch { mean, margins, .. } = &mut *self.scratch;
-        self.model.mean_of_inputs(simd, self.weights, self.sample.inputs, mean);
-        let outputs = 1 + self.sample.negatives.len();
-        margins.clear();
-        margins.resize(outputs.div_ceil(LANES), [0.0; LANES]);
-        let flat = margins.as_flattened_mut();
-        flat[0] = -self.model.logit(simd, self.weights, mean, self.sample.positive);
-        for (margin, word) in flat[1..].iter_mut().zip(self.sample.negatives) {
-            *margin = self.model.logit(simd, self.weights, mean, *word);
-        }
+    fn forward<S: Simd>(&mut self, simd: S, mut visit: impl FnMut(&[f32], &Outputs<'a>)) -> f64 {
+        let Self { model, weights, sample, .. } = *self;
+        let mean = &mut self.scratch.mean;
+        model.mean_of_inputs(simd, weights, sample.inputs, mean);
         let mut loss = 0.0;
-        let mut left = outputs;
-        for block in margins {
-            let (softplus, sigmoid) = softplus_and_sigmoid(block);
-            *block = sigmoid;
-            for term in &softplus[..left.min(LANES)] {
-                loss += f64::from(*term);
+        let mut words = std::iter::once(&sample.positive).chain(sample.negatives);
+        let mut left = 1 + sample.negatives.len();
+        // The positive comes first: t_0 = -z_0, c_0 = -sigmoid(t_0).
+        let mut sign = -1.0;
+        while left > 0 {
+            let count = left.min(LANES);
+            let mut block = Outputs {
+                words: [0; LANES],
+                vectors: [&[]; LANES],
+                coefficients: [0.0; LANES],
+                count,
+            };
+            for (place, word) in words.by_ref().take(count).enumerate() {
+                let vector = weights.row(model.output_row(*word));
+                (block.words[place], block.vectors[place]) = (*word, vector);
+                block.coefficients[place] = model.logit_of(simd, weights, mean, *word, vector);
             }
-            left = left.saturating_sub(LANES);
+            block.coefficients[0] *= sign;
+            let (softplus, sigmoid) = softplus_and_sigmoid(&block.coefficients);
+            softplus[..count].iter().for_each(|term| loss += f64::from(*term));
+            block.coefficients = sigmoid;
+            block.coefficients[0] *= sign;
+            visit(mean, &block);
+            (left, sign) = (left - count, 1.0);
         }
         loss
     }
@@ -194,7 +223,7 @@ impl WithSimd for Loss<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) -> f64 {
-        self.forward(simd)
+        self.forward(simd, |_, _| {})
     }
 }
 
@@ -204,42 +233,33 @@ struct Gradient<'a> {
     gradient: &'a mut dyn WriteRows,
 }
 
-impl Gradient<'_> {
-    /// Adds c x to the row of an output word and c to its bias, and c y to d loss / d x.
-    #[inline(always)]
-    fn output<S: Simd>(&mut self, simd: S, word: u32, coefficient: f32) {
-        let Scratch { mean, upstream, .. } = &mut *self.loss.scratch;
-        let row = self.loss.model.output_row(word);
-        add_scaled(simd, upstream, coefficient, self.loss.weights.row(row));
-        add_scaled(simd, self.gradient.row(row), coefficient, mean);
-        if let Some(row) = self.loss.model.bias_row(word) {
-            self.gradient.row(row).iter_mut().for_each(|bias| *bias += coefficient);
-        }
-    }
-}
-
 impl WithSimd for Gradient<'_> {
     type Output = f64;
 
+    /// Adds c x to the row of each output and c to its bias, and the sum of c y to the rows of the inputs.
     #[inline(always)]
-    fn with_simd<S: Simd>(mut self, simd: S) -> f64 {
-        let loss = self.loss.forward(simd);
-        let sample = self.loss.sample;
-        self.loss.scratch.upstream.clear();
-        self.loss.scratch.upstream.resize(self.loss.model.dimensions, 0.0);
-        self.output(
-            simd,
-            sample.positive,
-            -self.weight * self.loss.scratch.margins.as_flattened()[0],
-        );
-        for (place, word) in sample.negatives.iter().enumerate() {
-            let sigmoid = self.loss.scratch.margins.as_flattened()[place + 1];
-            self.output(simd, *word, self.weight * sigmoid);
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        let Self { mut loss, weight, gradient } = self;
+        let (model, inputs) = (loss.model, loss.sample.inputs);
+        let mut upstream = std::mem::take(&mut loss.scratch.upstream);
+        upstream.clear();
+        upstream.resize(model.dimensions, 0.0);
+        let value = loss.forward(simd, |mean, outputs| {
+            for place in 0..outputs.count {
+                let (word, coefficient) =
+                    (outputs.words[place], weight * outputs.coefficients[place]);
+                add_scaled(simd, &mut upstream, coefficient, outputs.vectors[place]);
+                add_scaled(simd, gradient.row(model.output_row(word)), coefficient, mean);
+                if let Some(row) = model.bias_row(word) {
+                    gradient.row(row).iter_mut().for_each(|bias| *bias += coefficient);
+                }
+            }
+        });
+        let share = 1.0 / inputs.len() as f32;
+        for input in inputs {
+            add_scaled(simd, gradient.row(*input), share, &upstream);
         }
-        let share = 1.0 / sample.inputs.len() as f32;
-        for input in sample.inputs {
-            add_scaled(simd, self.gradient.row(*input), share, &self.loss.scratch.upstream);
-        }
-        loss
+        loss.scratch.upstream = upstream;
+        value
     }
 }
