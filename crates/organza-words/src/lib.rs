@@ -1,7 +1,8 @@
-//! Word vectors with differential privacy: from counts that are released once, or by private steps.
+//! Word embeddings (word vectors) trained with differential privacy: from counts that are released once, by DP-SGD, or by
+//! private selection.
 //!
-//! [`Words`] is the [application](organza_train::Application): text, its private vocabulary and counts, samples and
-//! their gradients, canaries for audits, and the files of a model.
+//! [`Words`] is the [application](organza_train::Application) that the engine trains: it reads text, releases a private
+//! vocabulary and counts, gives samples and their gradients, plants canaries for audits, and writes the model's files.
 //!
 //! ```
 //! use organza_words::{Ended, Session, settings::Settings};
