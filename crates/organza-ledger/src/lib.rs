@@ -53,7 +53,7 @@ mod budget;
 mod charge;
 mod checksum;
 mod dataset;
-mod deciding;
+mod decides;
 mod error;
 mod event;
 mod header;

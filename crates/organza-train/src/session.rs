@@ -257,7 +257,7 @@ impl<A: Application> Session<A> {
         let application = A::prepare(&settings, data, &mut releases)?;
         let (tables, units) = (application.task().tables(), application.own_units());
         let plan = plan(&engine, tables, units, &phases, &mut releases)?;
-        application.begun(books.open()?)?;
+        application.first_files(books.open()?)?;
         Ok(Self { settings, application, phases, plan, books })
     }
 

@@ -34,7 +34,7 @@ mod vocabulary;
 pub use application::{WordModel, Words};
 pub use canaries::{Canaries, Guesses, Planted, Tossed};
 pub use page::{PageError, page};
-pub use prepare::{PrepareError, Prepared, initial, read_text};
+pub use prepare::{PrepareError, TrainingText, initial, read_text};
 pub use task::WordTask;
 
 /// A run of word vectors.

@@ -85,7 +85,7 @@ fn has_public_units(settings: &Settings) -> bool {
     privacy.units.is_some() || NoisyCount::is_public(privacy.neighbouring) && stays
 }
 
-/// Whether released words decide what later events are, and so are charged as what decides ([`Event::Deciding`]).
+/// Whether released words decide what later events are, and so are charged as what decides ([`Event::Added`]).
 ///
 /// # Privacy
 /// - `sparse`: how much is selected, among how many, follows the number of words. Noise on everything does not, but

@@ -94,7 +94,7 @@ fn what_decides_costs_no_less() {
             let plan = plan.expect("good settings");
             let tight = epsilon(plan.event());
             assert!(epsilon(plan.deciding().event()) >= tight, "{rule:?}");
-            let twin = Event::Deciding { epsilon: 0.5 / (noise * noise) };
+            let twin = Event::Added { epsilon: 0.5 / (noise * noise) };
             let is_gaussian = !matches!(rule, ItemRule::Laplace { .. });
             assert!(!is_gaussian || epsilon(twin) < tight, "{rule:?}");
         }
