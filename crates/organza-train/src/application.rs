@@ -102,6 +102,16 @@ pub trait Application: Sized {
         releases: &mut Releases<'_>,
     ) -> Result<Start, Failure>;
 
+    /// What comes from the data without a charge, in the files of a run, as the certificate names it.
+    fn not_private() -> impl Iterator<Item = &'static str> {
+        [
+            "metrics.jsonl: train, validation, test",
+            "report.html, figures, tables: what is marked there",
+            "timings",
+        ]
+        .into_iter()
+    }
+
     /// What is to be said about the data when the run is done. *Not private.*
     fn remarks(&self) -> Vec<String> {
         Vec::new()

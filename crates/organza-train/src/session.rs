@@ -306,6 +306,7 @@ impl<A: Application> Session<A> {
         let steps = self.plan.as_ref().map_or(0, |plan| plan.steps);
         let engine = self.settings.engine();
         let mut certificate = Certificate::new(&engine, &self.phases, self.books.paid(), steps)?;
+        certificate.not_private = A::not_private().map(str::to_owned).collect();
         certificate.dataset = self.books.reserved().map(|reserved| reserved.total.clone());
         let folder = self.books.open()?;
         let remarks = self.application.remarks();

@@ -92,6 +92,17 @@ impl Application for Words {
         start(settings, &self.0.task, releases)
     }
 
+    fn not_private() -> impl Iterator<Item = &'static str> {
+        [
+            "metrics.jsonl: train, validation, test",
+            "summary.json: losses, remarks, timings, memory",
+            "outcome.json, in runs of tune, compare and reproduce: losses, timings",
+            "report.html, figures, tables: what is marked there",
+            "timings",
+        ]
+        .into_iter()
+    }
+
     fn remarks(&self) -> Vec<String> {
         self.0.remarks.clone()
     }

@@ -86,6 +86,8 @@ impl Column {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Field<'a> {
     Missing,
+    /// Only Parquet has numbers as such.
+    #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
     Number(f64),
     Text(&'a str),
 }
