@@ -4,7 +4,9 @@
 
 mod browser;
 mod checks;
+mod dependencies;
 mod hygiene;
+mod quick;
 mod step;
 mod tools;
 mod workspace;
@@ -15,6 +17,7 @@ use step::Step;
 
 const USAGE: &str = "\
 Usage:
+  cargo xtask quick              look at the format, the lints and the unit tests of what has changed
   cargo xtask test [CHECK]...    run every check in order, or only those named
   cargo xtask test --without CHECK...
                                  run every check but those named
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
 fn run(arguments: &[String]) -> Result<()> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
+        ["quick"] => quick::run(),
         ["test", "--without", without @ ..] => checks::run(&[], without),
         ["test", names @ ..] => checks::run(names, &[]),
         ["bench"] => bench(&[]),

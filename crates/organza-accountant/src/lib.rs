@@ -1,4 +1,5 @@
-//! Turns privacy events into (epsilon, delta), soundly and tightly.
+//! Prices differential privacy: turns the events of a run into a tight and sound (epsilon, delta), by privacy loss
+//! distributions ([`pld`]) or Renyi divergences ([`rdp`]), and finds the noise multiplier for a budget ([`calibrate`]).
 #![forbid(unsafe_code)]
 
 pub mod calibrate;

@@ -1,6 +1,6 @@
-//! What a trained model gives away, seen from outside.
+//! What a trained model gives away to someone who looks at it from outside.
 //!
-//! Three kinds of evidence about one run, none of which replaces the account:
+//! There are three kinds of evidence about one run, none of which replaces the account of its privacy loss:
 //!
 //! ```text
 //! repeated canaries ─▶ PhraseModel ─▶ ranks ─▶ histogram ─▶ chi-squared       (beside controls)
@@ -9,11 +9,11 @@
 //! ```
 //!
 //! The account is an upper bound on what a run can give away to anyone; an audit shows what one
-//! particular observer found. A test of ranks that sees nothing proves nothing. A lower bound above
+//! particular observer found. A test of ranks that finds nothing proves nothing. A lower bound above
 //! the promise proves, at its confidence, that the promise is broken.
 //!
-//! [`attack`] looks at many runs instead: it tells from their files which of two neighbouring data sets they were made
-//! on, if they let it.
+//! [`attack`] looks at many runs instead: from their files it tries to tell which of two neighbouring data sets each run
+//! was trained on.
 //!
 //! # Privacy
 //! Canaries are synthetic. Ranks, scores and bounds are computed from them and from the released

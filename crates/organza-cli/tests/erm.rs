@@ -59,10 +59,12 @@ fn a_fit_leaves_its_files_and_predicts() {
     let expected = [
         "certificate.json",
         "coefficients.csv",
+        "figures",
         "ledger.jsonl",
         "model.safetensors",
         "report.html",
         "settings.json",
+        "tables",
     ];
     assert_eq!(files, expected, "and no private part");
     fs::write(place.path().join("new"), "0 1:1\n0 2:1\n").unwrap();
@@ -155,8 +157,10 @@ fn private_categories_are_released_first_and_serve_new_rows() {
     for name in [",color=red,", ",color=green,", "5,color=(other),"] {
         assert!(table.contains(name), "{name}: {table}");
     }
-    for file in fs::read_dir(place.path().join("run")).unwrap() {
-        let bytes = fs::read(file.unwrap().path()).unwrap();
+    let folders = ["run", "run/figures", "run/tables"].map(|name| place.path().join(name));
+    let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+    for file in entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file()) {
+        let bytes = fs::read(file).unwrap();
         assert!(!String::from_utf8_lossy(&bytes).contains("octarine"), "of one record alone");
     }
     let ledger = fs::read_to_string(place.path().join("run/ledger.jsonl")).unwrap();

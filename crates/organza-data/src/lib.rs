@@ -10,9 +10,9 @@
 //! What leaves them leaves by a mechanism (a [`PrivateVocabulary`], the noisy counts of
 //! [`cooccurrence`], gradients with noise), with two exceptions that the certificate names: a
 //! vocabulary that was declared public ([`VocabularySource`]) and whatever else a person declares.
-//! Errors name files, lines and counts for the person who holds the data, and go no further. What a private run
-//! must not refuse, because it tells of one unit, is no error here: a text without lines or samples is a text, parts of
-//! a split are as long as they can be, and lines that cannot be used are [`LeftOut`].
+//! Errors name files, lines and counts for the person who holds the data, and go no further. A private run must not
+//! refuse what a single unit can bring about, so that is not an error here: a text may have no lines or no samples,
+//! the parts of a split are as long as they can be, and lines that cannot be used are [`LeftOut`].
 //!
 //! # Memory
 //! The text is streamed, line by line, and only ids stay: 4 bytes a token and 8 bytes a line, plus one

@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let mut settings = Settings::new(Loss::Logistic);
     (settings.method, settings.steps) = (Method::Corrected, Some(200));
-    let design = Design::bounded(&rows, features, settings.model, &settings.input(1));
+    let design = Design::bounded(&rows, features, settings.model, &settings.input());
     let coordinates = design.coordinates();
     let known = ScheduleInputs {
         settings: &settings,

@@ -135,8 +135,8 @@ pub fn fit(
         Some(_) => features.to_string(),
         None => format!("{features}, the largest index of the data"),
     };
-    let mut opened = Opened::new(settings, groups, Some(width), ledger)?;
-    opened.fit(rows, features)
+    let mut budget = FitBudget::new(settings, groups, Some(width), ledger)?;
+    budget.fit(rows, features)
 }
 
 /// A fit to a table some of whose categories were secret, with all that these became.
@@ -167,15 +167,15 @@ pub fn fit_table(
         return Err(FitError::NoLedger);
     }
     let groups = visited(settings, table.len(), table.groups())?;
-    let mut opened = Opened::new(settings, groups, None, ledger)?;
-    let columns = opened.categories(&table)?;
+    let mut budget = FitBudget::new(settings, groups, None, ledger)?;
+    let columns = budget.categories(&table)?;
     let rows = table.with_columns(&columns);
-    let fit = opened.fit(&rows, columns.width())?;
+    let fit = budget.fit(&rows, columns.width())?;
     Ok(TableFit { fit, columns, rows })
 }
 
 /// A fit whose budget is open: what is known before its features are.
-struct Opened<'a> {
+struct FitBudget<'a> {
     settings: &'a Settings,
     source: RandomSource,
     groups: Option<Groups>,
@@ -188,7 +188,7 @@ struct Opened<'a> {
     statements: Vec<String>,
 }
 
-impl<'a> Opened<'a> {
+impl<'a> FitBudget<'a> {
     /// Opens the budget; `width` is what is declared about the number of features.
     fn new(
         settings: &'a Settings,
@@ -230,10 +230,10 @@ impl<'a> Opened<'a> {
         let Self { settings, source, groups, purse, total, torn, statements } = self;
         let design = match settings.method {
             Method::None => raw(rows, features, settings)?,
-            _ => Design::bounded(rows, features, settings.model, &settings.input(1)),
+            _ => Design::bounded(rows, features, settings.model, &settings.input()),
         };
-        let running = Running { settings, design: &design, source, groups: groups.as_ref() };
-        let mut fit = running.run(purse.as_mut())?;
+        let data = FitData { settings, design: &design, source, groups: groups.as_ref() };
+        let mut fit = data.run(purse.as_mut())?;
         fit.certificate.conditions.append(statements);
         fit.certificate.dataset = total.take();
         fit.torn = torn.take();
@@ -255,14 +255,14 @@ fn raw<'a>(
 }
 
 /// All that a fit works with.
-struct Running<'a> {
+struct FitData<'a> {
     settings: &'a Settings,
     design: &'a Design<'a>,
     source: &'a RandomSource,
     groups: Option<&'a Groups>,
 }
 
-impl Running<'_> {
+impl FitData<'_> {
     fn run(&self, purse: Option<&mut Purse>) -> Result<Fit, FitError> {
         let Some(purse) = purse else {
             let model = self.model(self.exact());
@@ -312,7 +312,7 @@ impl Running<'_> {
 
     fn perturbed(&self, units: f64, purse: &mut Purse) -> Result<Vec<f64>, FitError> {
         let Settings { epsilon, delta, l2, .. } = *self.settings;
-        let norm = self.settings.input(1).whole_norm();
+        let norm = self.settings.input().whole_norm();
         let size = self.design.coordinates();
         let target = Target::new(epsilon, delta);
         let before: Vec<Event> = purse.ledger().events();

@@ -1,4 +1,4 @@
-//! Private empirical risk minimisation for linear models with sparse inputs.
+//! Linear models on sparse rows, fitted with differential privacy (private empirical risk minimisation).
 //!
 //! ```text
 //! UnreleasedRows ─(categories, charged)─▶ SparseRows
@@ -7,8 +7,8 @@
 //!                          budget ─▶ Purse ── charges, ledger ──────┘
 //! ```
 //!
-//! The methods beside one another, at the same budget: the paper's Algorithm 2 with its printed noise
-//! (not sound) and with accounts that hold, Algorithm 3, DP-SGD, objective perturbation, and none.
+//! The methods to choose from, at the same budget: objective perturbation, DP-SGD, private selection (the paper's
+//! Algorithm 3), its Algorithm 2 with accounts that hold and with its printed noise (not sound), and no privacy at all.
 //!
 //! ```
 //! use organza_data::sparse::SparseRows;
@@ -44,7 +44,7 @@ mod settings;
 mod sum;
 mod weights;
 
-pub use bounds::{InputBounds, LossBounds};
+pub use bounds::InputBounds;
 pub use descend::{Batches, Descent, Visits};
 pub use design::Design;
 pub use estimator::{Estimator, Linear, Logistic, Poisson};

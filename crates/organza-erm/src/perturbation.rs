@@ -343,7 +343,7 @@ mod tests {
 
     #[test]
     fn the_event_costs_no_more_than_the_target() {
-        let before = [Event::Deciding { epsilon: 0.01 }];
+        let before = [Event::Added { epsilon: 0.01 }];
         let target = Target::new(1.0, 1e-5);
         let perturbation = Perturbation::calibrate(1.5, 30.0, 1e3, 1, &target, &before).unwrap();
         let all = Event::Compose(before.iter().cloned().chain([perturbation.event]).collect());

@@ -98,7 +98,7 @@ impl ScheduleInputs<'_> {
 
     /// The smoothness of the loss where its slope is within the clip.
     fn smoothness(&self) -> f64 {
-        let whole = self.settings.input(1).whole_norm();
+        let whole = self.settings.input().whole_norm();
         let bend = match self.settings.model {
             Loss::Poisson => self.settings.label_bound,
             other => other.curvature_bound(0.0),
@@ -121,7 +121,7 @@ impl ScheduleInputs<'_> {
     /// margin, z = sqrt(2 ln(1 / delta)) / epsilon, so T of them carry it by eta T z R S1 / n.
     fn steps(&self) -> u64 {
         let Settings { method, epsilon, delta, steps, .. } = self.settings;
-        let whole = self.settings.input(1).whole_norm();
+        let whole = self.settings.input().whole_norm();
         let reach = self.units * epsilon / (-2.0 * libm::log(*delta)).sqrt();
         let longest = self.longest_step();
         let room = WANDER * reach / (whole * self.settings.record_clip() * longest);
@@ -138,7 +138,7 @@ impl ScheduleInputs<'_> {
     /// The step size: the longest one, or so short that the noise carries a margin by no more than
     /// `WANDER` in all.
     fn learning_rate(&self, plan: &Plan, steps: u64) -> f64 {
-        let whole = self.settings.input(1).whole_norm();
+        let whole = self.settings.input().whole_norm();
         let noise = whole * plan.noise_deviation() * (steps as f64).sqrt();
         self.longest_step().min(WANDER / noise)
     }

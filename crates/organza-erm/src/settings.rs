@@ -187,19 +187,14 @@ impl Settings {
     }
 
     /// The declared bounds on the input.
-    pub fn input(&self, coordinates: u64) -> InputBounds {
-        let radius = match self.region() {
-            Constraint::Free => f64::INFINITY,
-            Constraint::Ball(radius) => radius,
-            Constraint::Box(limit) => limit * (coordinates as f64).sqrt(),
-        };
+    pub fn input(&self) -> InputBounds {
         let norm = self.row_bound().unwrap_or(f64::INFINITY);
-        InputBounds { norm, label: self.label_bound, radius, intercept: self.intercept }
+        InputBounds { norm, label: self.label_bound, intercept: self.intercept }
     }
 
     /// The clip of a record's gradient (S1): the bound on it, or what a label's size makes of a row.
     pub fn record_clip(&self) -> f64 {
-        let whole = self.input(1).whole_norm();
+        let whole = self.input().whole_norm();
         let usual = match self.model {
             Loss::Logistic | Loss::Sigmoid => self.model.slope_bound(0.0, 1.0) * whole,
             Loss::Linear | Loss::Poisson => self.label_bound * whole,

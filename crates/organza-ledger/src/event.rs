@@ -58,7 +58,7 @@ pub enum Event {
     /// S at o, P(S) = E_p\[P_o(S(o))\] <= E_p\[e^(e - e0) Q_o(S(o))\] + d <= e^(e0) e^(e - e0) Q(S) + d.
     /// What was released before it counts as the rest, provided it was fixed beforehand. It holds
     /// for the whole data set only, so this event may not stand inside a batch, a group or a mask.
-    Deciding {
+    Added {
         /// The bound on the privacy loss.
         epsilon: f64,
     },
@@ -248,7 +248,7 @@ impl Event {
             Self::Laplace { .. } => "laplace",
             Self::DiscreteLaplace { .. } => "discrete_laplace",
             Self::Pure { .. } => "pure",
-            Self::Deciding { .. } => "deciding",
+            Self::Added { .. } => "added",
             Self::Near { .. } => "near",
             Self::Approximate { .. } => "approximate",
             Self::Exponential { .. } => "exponential",
@@ -287,7 +287,7 @@ impl Event {
                 check.positive("noise_multiplier", *noise_multiplier)
             }
             Self::Pure { epsilon } => check.not_negative("epsilon", *epsilon),
-            Self::Deciding { epsilon } => {
+            Self::Added { epsilon } => {
                 check.not_negative("epsilon", *epsilon)?;
                 check.sees_everything(part_of)
             }

@@ -1,9 +1,9 @@
-//! What privacy was spent on.
+//! What a privacy budget was spent on.
 //!
 //! Every mechanism describes what it released as an [`Event`]; an accountant (anything that
 //! implements [`Account`]) turns events into (epsilon, delta). A [`Charge`] is an event for a block
-//! of steps. A [`Budget`] puts it on the [`Ledger`], a file (or [in memory](Ledger::in_memory)), before anything
-//! of it is released. Where several runs use the same data, each reserves its whole budget on a [`DataSetLedger`] first.
+//! of steps. A [`Budget`] writes it to the [`Ledger`], a file (or [in memory](Ledger::in_memory)), before any of it is
+//! released. Where several runs use the same data, each first reserves its whole budget on a [`DataSetLedger`].
 //!
 //! ```text
 //! Charge ─▶ Budget ── asks ──▶ Account
@@ -53,7 +53,7 @@ mod budget;
 mod charge;
 mod checksum;
 mod dataset;
-mod deciding;
+mod decides;
 mod error;
 mod event;
 mod header;

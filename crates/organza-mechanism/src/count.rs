@@ -16,7 +16,7 @@ const MOST: f64 = 32.0;
 /// Neighbours' counts differ by at most one, so noise with Pr\[z\] ~ e^(-|z| / scale), scale at least
 /// 1 / epsilon, makes it epsilon-differentially private, for exactly the float that is charged. Rate,
 /// steps and noise of what follows are chosen by the outcome, so the event is
-/// [`Event::Deciding`].
+/// [`Event::Added`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NoisyCount {
     epsilon: f64,
@@ -39,7 +39,7 @@ impl NoisyCount {
 
     /// What releasing it costs.
     pub fn event(&self) -> Event {
-        Event::Deciding { epsilon: self.epsilon }
+        Event::Added { epsilon: self.epsilon }
     }
 
     /// The release under a purpose, which names its charge and its noise.
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn neighbouring_counts_are_as_close_as_the_event_says() {
         let count = noisy(0.5);
-        assert_eq!(count.event(), Event::Deciding { epsilon: 0.5 });
+        assert_eq!(count.event(), Event::Added { epsilon: 0.5 });
         let draws = 40_000;
         let shares = |truth: u64| {
             let mut hits = [0_u32; 6];
@@ -129,7 +129,7 @@ mod tests {
     fn every_epsilon_of_a_budget_is_taken() {
         for epsilon in [1e-11, 0.03, 1.0, 40.0, 1e6] {
             let count = noisy(epsilon);
-            assert_eq!(count.event(), Event::Deciding { epsilon: epsilon.min(32.0) });
+            assert_eq!(count.event(), Event::Added { epsilon: epsilon.min(32.0) });
         }
     }
 }

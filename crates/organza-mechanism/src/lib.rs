@@ -1,6 +1,7 @@
-//! The private mechanisms: everything that looks at sensitive data on its way out.
+//! The mechanisms of differential privacy: clipping, private selection, noise and noisy counts. Everything that sensitive
+//! data passes on its way out is in this crate.
 //!
-//! Data flows one way, and changes type at each stage so that none between the batch and the optimizer
+//! Data flows one way, and changes its type at each stage, so that no stage between the batch and the optimizer
 //! can be left out:
 //!
 //! ```text
@@ -8,21 +9,20 @@
 //!      ─(select)─▶ Selected ─(clip S2, noise)─▶ Noised ─▶ optimizer
 //! ```
 //!
-//! Where dense noise is left for later ([`OwedNoise`]), [`TouchedRows`] stand in the place of [`Noised`], and
-//! go nowhere but into a table with debts.
+//! Where dense noise is left for later ([`OwedNoise`]), [`TouchedRows`] take the place of [`Noised`], and
+//! can only go into a table that keeps track of the noise it owes.
 //!
 //! A [`Plan`] is made from checked settings and makes all the others; its sampler also makes the
 //! charge ([`PoissonSampler::charge`]), so what is drawn and what is charged agree. A batch is drawn against
 //! the proof of that charge ([`Charged`](organza_ledger::Charged)), which a budget hands out once the charge is
-//! on the ledger. Only [`Noised`] has values to read, but for counts that say themselves that they are not
-//! private.
+//! on the ledger. Only [`Noised`] has values to read, apart from counts that are marked as not private.
 //!
-//! What is released once, before any step, takes the same way: a [`HistogramPlan`] makes counts over
-//! known cells, an [`ItemsPlan`] those of items whose names may be secret, a [`NoisyCount`] the number of units. Each
-//! makes a [`Release`], which states its charge, and takes the proof of that charge before it gives anything.
+//! What is released once, before any step, takes the same path: a [`HistogramPlan`] releases counts over
+//! known cells, an [`ItemsPlan`] counts of items whose names may be secret, a [`NoisyCount`] the number of units. Each
+//! makes a [`Release`], which states its charge, and gives nothing without the proof of that charge.
 //!
-//! Nothing is drawn twice: a step of a purpose, or a release of a number, is handed out once in the life of a
-//! [`RandomSource`]. The same noise on two values would bare their difference, whatever was charged.
+//! Nothing is drawn twice: a step of a purpose, or a numbered release, is handed out once in the life of a
+//! [`RandomSource`]. The same noise on two values would reveal their difference, whatever was charged.
 //!
 //! ```
 //! use organza_ledger::{Account, Budget, Header, Ledger, Neighbouring, Unit};

@@ -1,9 +1,9 @@
-//! Models made of embedding tables, and what is done with them afterwards.
+//! Models made of embedding tables: word embeddings, their gradients, their files, and how they are used.
 //!
-//! A model says which tables it has, what the loss of one sample is and how the gradient of that
-//! loss looks, as a few rows. It knows nothing of privacy: weights are read and gradients written row by row
-//! ([`ReadRows`](organza_mechanism::ReadRows), [`WriteRows`](organza_mechanism::WriteRows)), and whoever gives those
-//! clips gradients, adds noise and moves the weights.
+//! A model says which tables it has, what the loss of one sample is, and which few rows the gradient of that loss
+//! touches. It knows nothing about differential privacy: it reads weights and writes gradients row by row
+//! ([`ReadRows`](organza_mechanism::ReadRows), [`WriteRows`](organza_mechanism::WriteRows)), and its caller clips the
+//! gradients, adds noise and moves the weights.
 //!
 //! ```text
 //! rows, Sample ─▶ WordVectors::gradient ─▶ rows                 (training)

@@ -39,7 +39,7 @@ fn parts_of(event: &Event) -> Vec<&Event> {
         | Event::Laplace { .. }
         | Event::DiscreteLaplace { .. }
         | Event::Pure { .. }
-        | Event::Deciding { .. }
+        | Event::Added { .. }
         | Event::Near { .. }
         | Event::Approximate { .. }
         | Event::Exponential { .. }
@@ -72,7 +72,7 @@ fn headline(event: &Event) -> String {
         Event::Pure { epsilon } => {
             format!("some mechanism that is {}-differentially private", number(*epsilon))
         }
-        Event::Deciding { epsilon } => format!(
+        Event::Added { epsilon } => format!(
             "a release that later events depend on, {}-differentially private: added as it is",
             number(*epsilon)
         ),

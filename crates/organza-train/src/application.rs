@@ -88,7 +88,7 @@ pub trait Application: Sized {
     ///
     /// # Errors
     /// If a file cannot be written.
-    fn begun(&self, _folder: &RunFolder) -> Result<(), Failure> {
+    fn first_files(&self, _folder: &RunFolder) -> Result<(), Failure> {
         Ok(())
     }
 

@@ -27,16 +27,11 @@ pub(crate) struct Books {
 
 enum Place {
     /// Nothing is written yet.
-    Closed {
-        path: PathBuf,
-        header: Header,
-        state: String,
-        settings: String,
-    },
-    Open(Opened),
+    Closed(FirstFiles),
+    Open(Box<OpenBooks>),
 }
 
-struct Opened {
+struct OpenBooks {
     folder: RunFolder,
     /// None without privacy.
     purse: Option<Purse>,
@@ -45,7 +40,7 @@ struct Opened {
 }
 
 /// What a new run will write first.
-pub(crate) struct Opening {
+pub(crate) struct FirstFiles {
     pub(crate) path: PathBuf,
     pub(crate) header: Header,
     /// The private `state.json`.
@@ -59,13 +54,11 @@ impl Books {
     pub(crate) fn closed(
         settings: EngineSettings,
         source: RandomSource,
-        opening: Opening,
+        files: FirstFiles,
     ) -> Result<Self, SessionError> {
-        let Opening { path, header, state, settings: text } = opening;
         // A budget that makes no sense is refused before anything is written.
         budget(&settings)?;
-        let place = Place::Closed { path, header, state, settings: text };
-        Ok(Self { settings, source, place })
+        Ok(Self { settings, source, place: Place::Closed(files) })
     }
 
     /// The books of a run that goes on, if its ledger was begun with this header.
@@ -89,7 +82,7 @@ impl Books {
             }
         };
         let reserved = reserve(&settings, &source)?;
-        let place = Place::Open(Opened { folder, purse, torn, reserved });
+        let place = Place::Open(Box::new(OpenBooks { folder, purse, torn, reserved }));
         Ok(Self { settings, source, place })
     }
 
@@ -99,7 +92,7 @@ impl Books {
     /// A folder with settings is one that can go on, so these are written last. A run that is killed before it has its
     /// place on the ledger of the data set takes it when it goes on; one that is refused it leaves nothing.
     pub(crate) fn open(&mut self) -> Result<&RunFolder, SessionError> {
-        if let Place::Closed { path, header, state, settings } = &self.place {
+        if let Place::Closed(FirstFiles { path, header, state, settings }) = &self.place {
             let folder = RunFolder::create(path)?;
             folder.write(&folder.private(STATE), state.as_bytes())?;
             let purse = match self.settings.private {
@@ -117,22 +110,22 @@ impl Books {
                     return Err(refused.into());
                 }
             };
-            self.place = Place::Open(Opened { folder, purse, torn: None, reserved });
+            self.place = Place::Open(Box::new(OpenBooks { folder, purse, torn: None, reserved }));
         }
         Ok(&self.opened()?.folder)
     }
 
-    fn opened(&mut self) -> Result<&mut Opened, SessionError> {
+    fn opened(&mut self) -> Result<&mut OpenBooks, SessionError> {
         match &mut self.place {
             Place::Open(opened) => Ok(opened),
-            Place::Closed { .. } => Err(RunError::NoPurse.into()),
+            Place::Closed(_) => Err(RunError::NoPurse.into()),
         }
     }
 
     /// The folder, and what pays: nothing without privacy.
     pub(crate) fn purse(&mut self) -> Result<(&RunFolder, Option<&mut Purse>), SessionError> {
         self.open()?;
-        let Opened { folder, purse, .. } = self.opened()?;
+        let OpenBooks { folder, purse, .. } = self.opened()?;
         Ok((folder, purse.as_mut()))
     }
 
@@ -146,7 +139,7 @@ impl Books {
     pub(crate) fn torn(&self) -> impl Iterator<Item = &TornLine> {
         let opened = match &self.place {
             Place::Open(opened) => Some(opened),
-            Place::Closed { .. } => None,
+            Place::Closed(_) => None,
         };
         opened.into_iter().flat_map(|opened| {
             let shared = opened.reserved.iter().flat_map(|reserved| &reserved.torn);
@@ -158,7 +151,7 @@ impl Books {
     pub(crate) fn paid(&self) -> Option<&Purse> {
         match &self.place {
             Place::Open(opened) => opened.purse.as_ref(),
-            Place::Closed { .. } => None,
+            Place::Closed(_) => None,
         }
     }
 
@@ -166,7 +159,7 @@ impl Books {
     pub(crate) fn reserved(&self) -> Option<&Reserved> {
         match &self.place {
             Place::Open(opened) => opened.reserved.as_ref(),
-            Place::Closed { .. } => None,
+            Place::Closed(_) => None,
         }
     }
 }

@@ -62,7 +62,7 @@ impl StepInputs<'_> {
     }
 
     /// Names settings that make no sense at any noise, so that they are not taken for a budget that is too small.
-    pub(crate) fn first_look(&self) -> Result<(), CalibrationError> {
+    pub(crate) fn check_settings(&self) -> Result<(), CalibrationError> {
         match self.settings.privacy.noise_multiplier {
             Some(multiplier) => self.with_noise(multiplier, self.settings.selection.epsilon)?,
             None => self.at_scale(1.0)?,
@@ -75,7 +75,7 @@ impl StepInputs<'_> {
         if let Some(multiplier) = self.settings.privacy.noise_multiplier {
             return self.with_noise(multiplier, self.settings.selection.epsilon);
         }
-        self.first_look()?;
+        self.check_settings()?;
         let mut before = self.before.clone();
         before.extend(self.deferred()?.map(|grid| grid.event()));
         let together = noise(&self.settings.privacy, &before, 1.0, |together| {

@@ -9,6 +9,7 @@ use organza_ledger::{
 use organza_mechanism::DEFERRED_NOISE;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// The version of certificates that is read and written.
 const VERSION: u64 = 2;
@@ -143,6 +144,19 @@ impl Certificate {
 }
 
 impl Certificate {
+    /// What stands in the files of a model itself, so that it does not go without its promise.
+    pub fn metadata(&self) -> BTreeMap<String, String> {
+        let number = |value: Option<f64>| value.map_or("none".to_owned(), |it| it.to_string());
+        BTreeMap::from([
+            ("epsilon".to_owned(), number(self.epsilon)),
+            ("delta".to_owned(), number(self.delta)),
+            ("neighbouring".to_owned(), self.neighbouring.to_string()),
+            ("unit".to_owned(), self.unit.to_string()),
+            ("method".to_owned(), self.method.to_string()),
+            ("private".to_owned(), self.private.to_string()),
+        ])
+    }
+
     /// What this run takes of a budget that it shares with others: its events, or, where some of them
     /// were chosen by what others released, its promise as a whole.
     pub fn promised_events(&self) -> Vec<Event> {

@@ -6,6 +6,9 @@ use std::io::{self, Write};
 
 /// The SHA-256 of data, as JSON has it. *Not private.*
 ///
+/// Numbers that are not finite are all `null` there, and a map without an order is another text in every process: keep both
+/// out of data that a run shall go on with.
+///
 /// # Errors
 /// If the data cannot be written as JSON.
 pub fn fingerprint(data: &impl Serialize) -> Result<[u8; 32], serde_json::Error> {

@@ -1,8 +1,14 @@
-//! The engine of private training, which knows no words: budget to plan, phases that are released before the first
-//! step, steps, checkpoints, ledger, certificate.
+//! The engine that trains wide models, such as embedding tables and recommenders, with differential privacy. It knows
+//! nothing of words or ratings: an [`Application`] says what is trained.
 //!
-//! An [`Application`] says what is trained; [`Session`] is a run of it from its first file to its last. `step.rs` shows
-//! one private step, from the batch to the parameters, as the paper's Algorithm 3 has it.
+//! - A [`Session`] is one run of an application, from its first file to its last.
+//! - A [`Phase`] is something released before the first step, such as a vocabulary, for a share of the budget.
+//!   [`Releases`] charges phases and hands out the proofs that pay for them.
+//! - A [`Purse`] is a ledger with a budget: it adds up the privacy loss, and nothing is released that it has not charged.
+//! - Steps follow, by DP-SGD or by private selection. The noise multiplier is calibrated to what is left of the budget.
+//!
+//! A task whose data is in memory, with nothing to release before its steps, needs no application of its own: see
+//! [`Simple`]. `step.rs` shows one private step, from the batch to the parameters (the paper's Algorithm 3).
 #![forbid(unsafe_code)]
 
 mod application;

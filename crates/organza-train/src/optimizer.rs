@@ -42,9 +42,12 @@ pub enum OptimizerSettings {
     },
 }
 
+/// The usual constants of an optimizer at a learning rate.
+type AtRate = fn(f32) -> OptimizerSettings;
+
 impl OptimizerSettings {
     /// All optimizers: the name of each, and its usual constants at a learning rate.
-    const TABLE: [(&str, fn(f32) -> Self); 3] = [
+    const TABLE: [(&str, AtRate); 3] = [
         ("adam", Self::adam),
         ("adagrad", |learning_rate| Self::Adagrad { learning_rate, epsilon: 1e-10 }),
         ("sgd", |learning_rate| Self::Sgd { learning_rate }),
@@ -79,6 +82,11 @@ impl OptimizerSettings {
             | Self::Adam { learning_rate, .. }
             | Self::Adagrad { learning_rate, .. } => learning_rate,
         }
+    }
+
+    /// Whether noise on rows that no unit touched may be left for later with it, which costs a part of delta.
+    pub fn can_defer(self) -> bool {
+        self.rule().can_owe()
     }
 
     /// What these settings stand for.

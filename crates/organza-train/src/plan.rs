@@ -31,10 +31,10 @@ fn unit_count(settings: &EngineSettings) -> Result<NoisyCount, SessionError> {
 ///
 /// # Privacy
 /// Rate, steps and noise are chosen by the noisy number of units. So that number is charged, before it is drawn,
-/// as what decides ([`Event::Deciding`]): for each of its values the rest keeps to what it leaves of the budget.
+/// as what decides ([`Event::Added`]): for each of its values the rest keeps to what it leaves of the budget.
 ///
 /// # Errors
-/// If settings make no sense, before anything is charged; if no noise meets the budget. A number of units that was
+/// If settings make no sense, before the number of units is charged; if no noise meets the budget. A number of units that was
 /// released stays charged.
 pub(crate) fn plan(
     settings: &EngineSettings,
@@ -53,7 +53,7 @@ pub(crate) fn plan(
             let count = unit_count(settings)?;
             before.push(count.event());
             StepInputs { settings, tables: tables.clone(), units: 1, before: Vec::new() }
-                .first_look()?;
+                .check_settings()?;
             let release = count.release(UNITS, releases.source());
             let paid = releases.charge(release.charge())?;
             count.noise(own_units, &release, paid).map_err(RunError::from)?

@@ -1,7 +1,7 @@
 //! A run from its first file to its last: begun, or gone on with after it was stopped.
 
 use crate::application::{Application, Failure, Start};
-use crate::books::{Books, Opening, Releases, SETTINGS, STATE};
+use crate::books::{Books, FirstFiles, Releases, SETTINGS, STATE};
 use crate::calibration::CalibrationError;
 use crate::certificate::Certificate;
 use crate::check::SettingError;
@@ -152,13 +152,13 @@ impl<A: Application> Session<A> {
             data: A::fingerprint(&data)?,
             settings: &settings,
         };
-        let opening = Opening {
+        let files = FirstFiles {
             path: path.to_owned(),
             header: header(&engine, A::public_facts(&settings, &data)?),
             state: json(&state)?,
             settings: json(&settings)?,
         };
-        let books = Books::closed(engine, source, opening)?;
+        let books = Books::closed(engine, source, files)?;
         Self::prepare(settings, data, books)
     }
 
@@ -257,7 +257,7 @@ impl<A: Application> Session<A> {
         let application = A::prepare(&settings, data, &mut releases)?;
         let (tables, units) = (application.task().tables(), application.own_units());
         let plan = plan(&engine, tables, units, &phases, &mut releases)?;
-        application.begun(books.open()?)?;
+        application.first_files(books.open()?)?;
         Ok(Self { settings, application, phases, plan, books })
     }
 

@@ -12,7 +12,6 @@ use organza_mechanism::sample::fill_normal_f32;
 use safetensors::{Dtype, View, serialize};
 use serde::Serialize;
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 /// The deviation of the first parameters.
 const DEVIATION: f32 = 0.3;
@@ -90,8 +89,7 @@ impl<T: Task + Serialize> Application for Simple<T> {
             tables.push((format!("table{number}"), Table { shape, values }));
             rest = after;
         }
-        let promise =
-            HashMap::from([("certificate".to_owned(), serde_json::to_string(certificate)?)]);
+        let promise = certificate.metadata().into_iter().collect();
         let bytes = serialize(tables, Some(promise))?;
         folder.write(&folder.file("model.safetensors"), &bytes)?;
         Ok(parameters)

@@ -1,4 +1,4 @@
-//! Stepper one by one, for a loop of one's own.
+//! Steps one by one, for a loop of one's own.
 
 use crate::average::Average;
 use crate::checkpoint::Checkpoint;

@@ -240,7 +240,7 @@ fn phases_keep_to_their_shares() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("run");
     let run = finished(Session::begin(settings(), &path).unwrap());
-    let Some(Event::Deciding { epsilon }) = run.certificate.events.first() else { panic!() };
+    let Some(Event::Added { epsilon }) = run.certificate.events.first() else { panic!() };
     assert!((0.59..=0.6).contains(epsilon), "{epsilon}");
     assert!(2.0 * epsilon > 0.6);
 }

@@ -3,7 +3,7 @@
 use crate::canaries::Planted;
 use crate::export;
 use crate::phases::phases;
-use crate::prepare::{Prepared, prepare, public_facts, public_words, read_text};
+use crate::prepare::{TrainingText, prepare, public_facts, public_words, read_text};
 use crate::settings::Settings;
 use crate::start::start;
 use crate::task::WordTask;
@@ -17,7 +17,7 @@ use organza_train::{
 
 /// Word vectors on text.
 #[derive(Debug)]
-pub struct Words(Prepared);
+pub struct Words(TrainingText);
 
 /// A text, with its words if they need no charge.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ impl Application for Words {
         self.0.own_units()
     }
 
-    fn begun(&self, folder: &RunFolder) -> Result<(), Failure> {
+    fn first_files(&self, folder: &RunFolder) -> Result<(), Failure> {
         if let Some(Planted { canaries, .. }) = &self.0.canaries {
             let text = serde_json::to_string_pretty(canaries)? + "\n";
             folder.write(&folder.private(CANARIES), text.as_bytes())?;
@@ -102,7 +102,7 @@ impl Application for Words {
         certificate: &Certificate,
         folder: &RunFolder,
     ) -> Result<WordModel, Failure> {
-        let Prepared { task, vocabulary, .. } = self.0;
+        let TrainingText { task, vocabulary, .. } = self.0;
         let words = vocabulary.words().iter().map(|word| word.to_string()).collect();
         let vectors = export::write(folder, task.model(), words, parameters, certificate)?;
         Ok(WordModel { vectors, frequency_loss: task.frequency_loss().unwrap_or(f64::NAN) })

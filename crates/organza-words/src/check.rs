@@ -47,8 +47,8 @@ impl Settings {
         optional("--initial-deviation", model.initial_deviation, is_deviation, expected)?;
 
         self.engine().check()?;
-        let expected = "--epsilon with --method sparse and a private vocabulary: what steps cost would follow the \
-                        number of words that happen to be released; or declare the words public by \
+        let expected = "--epsilon with a private vocabulary and --method sparse or --optimizer sgd: what steps cost would \
+                        follow the number of words that happen to be released; or declare the words public by \
                         --vocabulary-file or --vocabulary declared-public";
         let noisy = self.privacy.noise_multiplier.is_some() && words_decide(self);
         require("--noise-multiplier", "given", !noisy, expected)?;

@@ -1,7 +1,8 @@
-//! Word vectors with differential privacy: from counts that are released once, or by private steps.
+//! Word embeddings (word vectors) trained with differential privacy: from counts that are released once, by DP-SGD, or by
+//! private selection.
 //!
-//! [`Words`] is the [application](organza_train::Application): text, its private vocabulary and counts, samples and
-//! their gradients, canaries for audits, and the files of a model.
+//! [`Words`] is the [application](organza_train::Application) that the engine trains: it reads text, releases a private
+//! vocabulary and counts, gives samples and their gradients, plants canaries for audits, and writes the model's files.
 //!
 //! ```
 //! use organza_words::{Ended, Session, settings::Settings};
@@ -33,7 +34,7 @@ mod vocabulary;
 pub use application::{WordModel, Words};
 pub use canaries::{Canaries, Guesses, Planted, Tossed};
 pub use page::{PageError, page};
-pub use prepare::{PrepareError, Prepared, initial, read_text};
+pub use prepare::{PrepareError, TrainingText, initial, read_text};
 pub use task::WordTask;
 
 /// A run of word vectors.

@@ -1,4 +1,4 @@
-//! What is released before the first step, and how one budget pays for all of it.
+//! What word embeddings release before the first step: vocabulary, unit sizes, word counts, pair counts.
 
 use crate::settings::{CountsSettings, Method, Settings, SplitSettings, VocabularyOrigin};
 use organza_data::cooccurrence::{
@@ -85,17 +85,20 @@ fn has_public_units(settings: &Settings) -> bool {
     privacy.units.is_some() || NoisyCount::is_public(privacy.neighbouring) && stays
 }
 
-/// Whether released words decide what later events are, and so are charged as what decides ([`Event::Deciding`]).
+/// Whether released words decide what later events are, and so are charged as what decides ([`Event::Added`]).
 ///
 /// # Privacy
-/// - `sparse`: how much is selected, among how many, follows the number of words. Noise on everything does not.
+/// - `sparse`: how much is selected, among how many, follows the number of words. Noise on everything does not, but
+///   where it can be left for later: whether it is, and the grid that costs a part of delta, follow the width of the table.
 /// - Unit `pair`, where the number of units is released: only words of the vocabulary make pairs, so the law of that
 ///   number follows the words, and with it rate, steps and noise. The number of lines or users does not: see
 ///   [`Sides`](organza_data::split::Sides), where the proof stands.
 pub(crate) fn words_decide(settings: &Settings) -> bool {
-    let Released { vocabulary, units, .. } = Released::of(settings);
+    let Released { vocabulary, units, steps, .. } = Released::of(settings);
     let counted = units && settings.privacy.unit == Unit::Pair;
-    vocabulary && (settings.method == Method::Sparse || counted)
+    let training = &settings.training;
+    let deferred = steps && training.optimizer.can_defer() && !training.average;
+    vocabulary && (settings.method == Method::Sparse || counted || deferred)
 }
 
 /// The shares of epsilon up to and with each phase.

@@ -21,7 +21,7 @@ const PUBLIC_SEED: u64 = 20_210_301;
 
 /// What text, words and model came to.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct TrainingText {
     /// What is trained.
     pub task: WordTask,
     /// The words.
@@ -33,7 +33,7 @@ pub struct Prepared {
     pub remarks: Vec<String>,
 }
 
-impl Prepared {
+impl TrainingText {
     /// The true number of training units that are somebody's, hence *not private*.
     pub(crate) fn own_units(&self) -> u64 {
         let planted = self.canaries.as_ref().map_or(0, |planted| planted.units);
@@ -203,7 +203,7 @@ pub(crate) fn prepare(
     text: TokenisedText,
     vocabulary: Vocabulary,
     source: &RandomSource,
-) -> Result<Prepared, PrepareError> {
+) -> Result<TrainingText, PrepareError> {
     let data = &settings.data;
     let unit = settings.privacy.unit;
     let whole_texts = matches!(data.split, SplitSettings::WholeTexts);
@@ -258,7 +258,7 @@ pub(crate) fn prepare(
     let negatives = Negatives::uniform(words)?;
     let per_unit = settings.privacy.per_unit;
     let task = WordTask::new(samples, split, model, negatives, settings.model.negatives, per_unit);
-    Ok(Prepared { task, vocabulary, canaries, remarks: remarks.said })
+    Ok(TrainingText { task, vocabulary, canaries, remarks: remarks.said })
 }
 
 /// The first parameters: independent of the data.

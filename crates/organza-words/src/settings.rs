@@ -195,13 +195,14 @@ pub struct CountsSettings {
 impl RunSettings for Settings {
     fn engine(&self) -> EngineSettings {
         let released = Released::of(self);
+        let place = match self.method {
+            Method::Sparse => Steps::Selected,
+            Method::None | Method::Counts | Method::Dpsgd => Steps::Everywhere,
+        };
         EngineSettings {
             name: ["train".into(), self.method.to_string().into()],
             private: self.method != Method::None,
-            steps: released.steps.then(|| match self.method {
-                Method::Sparse => Steps::Selected,
-                Method::None | Method::Counts | Method::Dpsgd => Steps::Everywhere,
-            }),
+            steps: released.steps.then_some(place),
             selection: self.selection,
             privacy: self.privacy,
             training: self.training,

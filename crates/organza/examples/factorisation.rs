@@ -48,7 +48,7 @@ impl Task for Ratings {
 pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("run");
-    let liked = |person: u32, film: u32| if (person ^ film) % 2 == 0 { 1.0 } else { -1.0 };
+    let liked = |person: u32, film: u32| 1.0 - 2.0 * ((person ^ film) % 2) as f32;
     let rated = |it: u32| (0..20).map(move |at| ((7 * it + at) % 40, liked(it, 7 * it + at)));
     let people = Ratings((0..5_000).map(|person| rated(person).collect()).collect());
     let settings = EngineSettings::new("films", Unit::User, 2.0, 1e-6);

@@ -1,12 +1,18 @@
-//! Wide models trained with differential privacy: one name for all of Organza's libraries.
+//! Embeddings and other wide models, trained with differential privacy: all of Organza's libraries under one name.
 //!
-//! A *wide* model keeps almost all of its parameters in tables of which one record touches a few
-//! rows: embeddings of words, recommenders, sparse linear models. [`words`] and [`erm`] train such models whole,
-//! [`train`] is the engine below them, [`accountant`], [`ledger`] and [`mechanism`] serve any training. The folder
-//! `examples` has a short program for each.
+//! A *wide* model keeps almost all of its parameters in tables of which one record touches only a few rows: word
+//! embeddings, recommenders, sparse linear models.
 //!
-//! The command line tool is the crate `organza-cli`; nothing of it is needed here. The feature `parquet`, which is on
-//! unless left out, reads Parquet tables.
+//! - [`words`] trains word embeddings, and [`erm`] linear models.
+//! - [`train`] is the engine below them. Give it the gradient of a model of your own, such as a recommender, and it
+//!   trains that model by DP-SGD or by private selection.
+//! - [`accountant`], [`ledger`] and [`mechanism`] serve any training: they find the privacy loss of a run or the noise
+//!   multiplier for a budget, record what was spent, and add the noise.
+//!
+//! The folder `examples` has a short program for each of these.
+//!
+//! The command line tool is a crate of its own, `organza-cli`. The feature `parquet`, on by default, reads Parquet
+//! tables.
 //!
 //! ```
 //! use organza::accountant::Accountant;

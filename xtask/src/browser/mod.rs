@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use driver::Browser;
 use serde_json::Value;
 use std::{
+    env::consts::EXE_EXTENSION,
     fs,
     path::{Path, PathBuf},
 };
@@ -45,12 +46,14 @@ fn pages(place: &Path) -> Result<[(&'static str, PathBuf); 2]> {
     let (Some(run_name), Some(gallery_name)) = (run.to_str(), gallery.to_str()) else {
         bail!("the target folder has a name that is not UTF-8: set CARGO_TARGET_DIR to another");
     };
-    // The profile of the tests, in which all of it was just built.
-    let cargo =
-        |rest: &[&str]| Step::cargo(&["run", "--quiet", "--profile", "test"]).arguments(rest);
+    // The profile and the features of the tests, for which all of it was just built.
+    let build = ["build", "--workspace", "--profile", "test", "--bin", "organza"];
+    Step::cargo(&build).arguments(&["--example", "gallery"]).run()?;
+    let built = workspace::target().join("debug");
+    let program = |path: &str| Step::program(built.join(path).with_extension(EXE_EXTENSION));
     let train = ["train", "--steps", "100", "--batch", "300", "--quiet", "--out", run_name];
-    cargo(&["-p", "organza-cli", "--"]).arguments(&train).run()?;
-    cargo(&["-p", "organza-report", "--example", "gallery", "--", gallery_name]).run()?;
+    program("organza").arguments(&train).run()?;
+    program("examples/gallery").arguments(&[gallery_name]).run()?;
     Ok([("run", run.join("report.html")), ("gallery", gallery.join("report.html"))])
 }
 

@@ -1,4 +1,4 @@
-//! Laplace noise, continuous and discrete.
+//! Laplace noise.
 
 use super::{Pair, grid, pure};
 

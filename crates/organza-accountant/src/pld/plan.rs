@@ -18,7 +18,7 @@ pub(super) struct Charged {
     pub(super) phases: Vec<Phase>,
     /// What is added as it is: the epsilons of releases on which the rest may depend. For each of
     /// their outcomes and at every level e, of either sign, the rest has delta(e), so all together
-    /// have it at e + `added` (the proof stands at [`Event::Deciding`]).
+    /// have it at e + `added` (the proof stands at [`Event::Added`]).
     pub(super) added: f64,
     /// How far all that was released is from what is stated, in total variation ([`Event::Near`]).
     pub(super) total_variation: f64,
@@ -72,7 +72,7 @@ pub(super) fn flatten(
     charged: &mut Charged,
 ) -> Result<(), AccountError> {
     match event {
-        Event::Deciding { epsilon } => {
+        Event::Added { epsilon } => {
             charged.added += times as f64 * epsilon;
             Ok(())
         }
@@ -154,7 +154,7 @@ fn add(event: &Event, times: u64, batch: &mut Batch) -> Result<(), AccountError>
                     .into(),
             });
         }
-        Event::Deciding { .. } | Event::Near { .. } => {
+        Event::Added { .. } | Event::Near { .. } => {
             return Err(AccountError::Unsupported {
                 kind: event.kind().into(),
                 reason: "it speaks of other events, and only where it sees the whole data set"

@@ -74,7 +74,7 @@ impl Parts {
                 self.pure(times, 1.0 / noise_multiplier);
             }
             Event::Pure { epsilon } => self.pure(times, *epsilon),
-            Event::Deciding { epsilon } => {
+            Event::Added { epsilon } => {
                 self.other(times, Curve::Constant { epsilon: *epsilon });
             }
             Event::Near { total_variation } => self.total_variation += times * total_variation,

@@ -3,7 +3,7 @@
 //! One test crate, because each would be linked against everything again.
 
 mod adaptive;
-mod deciding;
+mod added;
 mod joint_account;
 mod meaning;
 mod near;

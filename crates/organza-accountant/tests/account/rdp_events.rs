@@ -216,7 +216,7 @@ fn any_event() -> impl Strategy<Value = Event> {
                 return Event::Cluster { groups, event: Box::new(step) }.repeat(times);
             }
             if groups % 3 == 1 {
-                return Event::Compose(vec![Event::Deciding { epsilon: rate }, step.repeat(times)]);
+                return Event::Compose(vec![Event::Added { epsilon: rate }, step.repeat(times)]);
             }
             step.repeat(times)
         },

@@ -59,7 +59,7 @@ fn compared(loss: Loss, clip: f64) -> Vec<Compared> {
         (settings(Method::Dpsgd, loss, clip), settings(Method::Dpsgd, loss, CLIP));
     let schedule = schedule(&settings, 1);
     let rows = [rows(None), rows(Some(1.0))];
-    let input = stated.input(1);
+    let input = stated.input();
     let designs = [0, 1].map(|side: usize| Design::bounded(&rows[side], FEATURES, loss, &input));
     let (visits, region) = (Visits::Records, Constraint::Free);
     let descents = designs.each_ref().map(|design| Descent {
@@ -107,7 +107,7 @@ fn a_step_sees_nothing_of_the_groups_that_it_does_not_visit() {
     let schedule = schedule(&settings, 5);
     let groups = Groups::blocks(RECORDS as usize + 1, 5);
     let rows = [rows(Some(0.0)), rows(Some(1.0))];
-    let input = settings.input(1);
+    let input = settings.input();
     let designs = [0, 1].map(|side: usize| Design::bounded(&rows[side], FEATURES, loss, &input));
     let (visits, region) = (Visits::OneGroup(&groups), Constraint::Ball(10.0));
     let descents = designs.each_ref().map(|design| Descent {

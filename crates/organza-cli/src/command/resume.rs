@@ -1,6 +1,6 @@
 //! `organza resume`: a run that was stopped goes on.
 
-use super::train::Running;
+use super::train::RunOptions;
 use crate::output::Output;
 use clap::Args;
 use organza_train::Application;
@@ -20,7 +20,7 @@ pub(crate) struct Resume {
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
     #[command(flatten)]
-    running: Running,
+    running: RunOptions,
 }
 
 impl Resume {

@@ -111,7 +111,7 @@ impl FromFile {
         Self { path: path.into() }
     }
 
-    /// The words of the file, and the place of each.
+    /// The words of the file, each once.
     fn read(&self) -> Result<Vec<Box<str>>, DataError> {
         let mut words = Vec::new();
         let mut lines: HashMap<Box<str>, u64> = HashMap::new();

@@ -26,7 +26,7 @@ fn kinds(field: &'static str, value: f64) -> Vec<Event> {
         Event::Laplace { noise_multiplier },
         Event::DiscreteLaplace { noise_multiplier },
         Event::Pure { epsilon },
-        Event::Deciding { epsilon },
+        Event::Added { epsilon },
         Event::Near { total_variation: pick("total_variation", 1e-9) },
         Event::Approximate { epsilon, delta },
         Event::Exponential {
@@ -110,17 +110,17 @@ fn the_bounds_themselves_are_allowed() {
 /// Inside a batch, a group or a mask the proof of basic composition does not hold.
 #[test]
 fn what_decides_sees_the_whole_data_set() {
-    let deciding = || Event::Deciding { epsilon: 0.1 };
+    let deciding = || Event::Added { epsilon: 0.1 };
     let whole = Event::Compose(vec![deciding().repeat(2), Event::Pure { epsilon: 0.1 }]);
     assert_eq!(whole.check(), Ok(()));
     let event = || Box::new(whole.clone());
     for part in [deciding().poisson(0.1).repeat(3), Event::Cluster { groups: 3, event: event() }] {
         let error = part.check().expect_err("a part of the data");
-        assert_eq!((error.kind, error.field), ("deciding", "place"));
+        assert_eq!((error.kind, error.field), ("added", "place"));
     }
     assert_eq!(
         deciding().poisson(0.1).check().expect_err("a batch").to_string(),
-        "event `deciding`: `place` is inside `poisson`, but must be outside batches, groups and masks"
+        "event `added`: `place` is inside `poisson`, but must be outside batches, groups and masks"
     );
 }
 
@@ -157,7 +157,7 @@ fn behind_a_mask_there_is_noise_and_nothing_else() {
         noise().poisson(0.1),
         masked(noise()),
         Event::Pure { epsilon: 0.1 },
-        Event::Deciding { epsilon: 0.1 },
+        Event::Added { epsilon: 0.1 },
     ] {
         let error = masked(event.clone()).check().expect_err("more than noise");
         assert_eq!((error.kind, error.field), ("uniform_mask", "event"), "{event:?}");

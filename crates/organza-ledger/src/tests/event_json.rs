@@ -38,7 +38,7 @@ fn samples() -> Vec<(Event, &'static str)> {
             r#"{"discrete_laplace":{"noise_multiplier":2.0}}"#,
         ),
         (Event::Pure { epsilon: 0.1 }, r#"{"pure":{"epsilon":0.1}}"#),
-        (Event::Deciding { epsilon: 0.1 }, r#"{"deciding":{"epsilon":0.1}}"#),
+        (Event::Added { epsilon: 0.1 }, r#"{"added":{"epsilon":0.1}}"#),
         (Event::Near { total_variation: 1e-9 }, r#"{"near":{"total_variation":1e-9}}"#),
         (
             Event::Approximate { epsilon: 0.1, delta: 1e-7 },

@@ -144,7 +144,7 @@ pub(super) fn any_event() -> impl Strategy<Value = Event> {
     prop_oneof![
         4 => anywhere.clone(),
         1 => (positive(), anywhere).prop_map(|(epsilon, event)| {
-            Event::Compose(vec![Event::Deciding { epsilon }, event])
+            Event::Compose(vec![Event::Added { epsilon }, event])
         }),
     ]
 }

@@ -60,7 +60,7 @@ pub struct ItemSettings {
 /// which the threshold makes at most delta: the total variation between the two. So the event is
 /// the composition of the noise and of `approximate {0, delta}`, in both directions. If x is replaced
 /// by y, each of the two laws is the same product, with items of its own that the other has not,
-/// and L1 and L2 sensitivity are 2c and sqrt(2c) (sqrt2 with weights, which are not negative).
+/// and the L1 sensitivity is 2c, the L2 sensitivity with weights, which are not negative, sqrt2.
 ///
 /// Which items reach the threshold and in which order they are shown (by noisy count, then by
 /// the items themselves) depends on noisy counts alone, and so does keeping the first ones.
@@ -123,7 +123,7 @@ impl ItemsPlan {
     /// The release is (e, d)-private with the e and d below, whatever follows may be chosen by its
     /// outcome, and a sequence whose later part is (e', d')-private for every outcome of the first is
     /// (e + e', d + (1 - d) d')-private: by Kairouz, Oh and Viswanath (2015) an (e, d)-private release is one that
-    /// shows everything with probability d and is e-private otherwise ([`Event::Deciding`]).
+    /// shows everything with probability d and is e-private otherwise ([`Event::Added`]).
     /// - Discrete Laplace noise: e = 1 / multiplier, d that of the threshold.
     /// - Gaussian noise of multiplier m: rho = 1 / (2 m^2) is concentrated, hence
     ///   e = rho + 2 sqrt(rho ln(1 / d)) for any d (Bun and Steinke 2016); the threshold's own is taken once more.
@@ -145,7 +145,7 @@ impl ItemsPlan {
             _ => return self,
         };
         let epsilon = epsilon * (1.0 + ROUNDING);
-        let event = vec![Event::Deciding { epsilon }, Event::Approximate { epsilon: 0.0, delta }];
+        let event = vec![Event::Added { epsilon }, Event::Approximate { epsilon: 0.0, delta }];
         Self { event: Event::Compose(event), ..self }
     }
 

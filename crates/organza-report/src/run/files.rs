@@ -106,13 +106,14 @@ impl<S: RunSettings> RunFiles<S> {
                 Some(Replay::read(&path)?)
             }
         };
+        let summary: Value = json(&folder, "summary.json")?.unwrap_or_default();
         Ok(Self {
             settings,
             certificate,
             ledger,
             points: metrics::read(&folder)?,
-            measured: json(&folder, "summary.json")?.unwrap_or_default(),
-            summary: json(&folder, "summary.json")?.unwrap_or_default(),
+            measured: serde_json::from_value(summary.clone()).unwrap_or_default(),
+            summary,
         })
     }
 }

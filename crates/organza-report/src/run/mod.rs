@@ -44,7 +44,7 @@ pub struct Additions {
     pub released: String,
     /// The command that repeats a run, if there is one.
     pub again: Option<String>,
-    /// What the model has to beat: its name, its loss, and what beating it means. *Not private.*
+    /// What the model has to beat. *Not private.*
     pub baseline: Option<Baseline>,
     /// What was learned, as it can be seen.
     pub sections: Vec<Section>,

@@ -94,7 +94,7 @@ fn what_decides_costs_no_less() {
             let plan = plan.expect("good settings");
             let tight = epsilon(plan.event());
             assert!(epsilon(plan.deciding().event()) >= tight, "{rule:?}");
-            let twin = Event::Deciding { epsilon: 0.5 / (noise * noise) };
+            let twin = Event::Added { epsilon: 0.5 / (noise * noise) };
             let is_gaussian = !matches!(rule, ItemRule::Laplace { .. });
             assert!(!is_gaussian || epsilon(twin) < tight, "{rule:?}");
         }
@@ -186,4 +186,18 @@ fn phases_follow_the_method_and_what_was_declared() {
     let declared = |it: &mut Settings| it.privacy.units = Some(1_000);
     assert_eq!(released(Method::Dpsgd, declared), (vec![words], false));
     assert_eq!(released(Method::None, |_| {}), (vec![], false));
+}
+
+/// Whether noise is left for later, and what that costs, follows the width of the table.
+#[test]
+fn words_decide_where_noise_can_be_left_for_later() {
+    let decides = |optimizer, average| {
+        let mut settings = Settings::standard().suited_to(Method::Dpsgd);
+        settings.data.path = Some("text".into());
+        (settings.training.optimizer, settings.training.average) = (optimizer, average);
+        words_decide(&settings)
+    };
+    let sgd = organza_train::OptimizerSettings::Sgd { learning_rate: 1.0 };
+    assert!(decides(sgd, false) && !decides(sgd, true));
+    assert!(!decides(organza_train::OptimizerSettings::adam(0.1), false));
 }

@@ -18,7 +18,6 @@ use organza_ledger::Neighbouring;
 use organza_train::{RunFolder, SettingError};
 pub(super) use reader::Reader;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use summary::Summary;
@@ -218,16 +217,7 @@ impl Erm {
         summary: &Summary,
     ) -> anyhow::Result<()> {
         let certificate = &fitted.certificate;
-        let number = |value: Option<f64>| value.map_or("none".to_owned(), |it| it.to_string());
-        let promises = BTreeMap::from([
-            ("epsilon".to_owned(), number(certificate.epsilon)),
-            ("delta".to_owned(), number(certificate.delta)),
-            ("neighbouring".to_owned(), certificate.neighbouring.to_string()),
-            ("unit".to_owned(), certificate.unit.to_string()),
-            ("method".to_owned(), certificate.method.to_string()),
-            ("private".to_owned(), certificate.private.to_string()),
-        ]);
-        fitted.model.write(&folder.file(MODEL), &promises)?;
+        fitted.model.write(&folder.file(MODEL), &certificate.metadata())?;
         let names = |feature| reader.feature_name(feature);
         fitted.model.write_csv(&folder.file("coefficients.csv"), names)?;
         let page = page::page(fitted, summary, settings.seed.is_some(), &names);

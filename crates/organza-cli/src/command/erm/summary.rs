@@ -5,6 +5,7 @@ use crate::output::{DOUBT, GOOD};
 use organza_data::sparse::SparseRows;
 use organza_erm::{Fit, GroupSparsity, Loss, Method, Scores, Settings};
 use organza_ledger::SharedTotal;
+use organza_report::run::headline;
 use serde::Serialize;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -63,15 +64,6 @@ impl Summary {
         if fit.sparsity.is_some() {
             not_private.push("group_sparsity");
         }
-        let promise = match (certificate.epsilon, certificate.delta) {
-            (Some(epsilon), Some(delta)) => format!(
-                "epsilon {epsilon:.4} at delta {} for each {} ({})",
-                number(delta),
-                certificate.unit,
-                certificate.neighbouring
-            ),
-            _ => "without privacy: there is no guarantee".to_owned(),
-        };
         Self {
             model: settings.model,
             method: settings.method,
@@ -90,7 +82,7 @@ impl Summary {
             seconds,
             not_private,
             dataset: certificate.dataset.clone(),
-            promise,
+            promise: headline(certificate),
             good: certificate.private,
             folder: folder.to_owned(),
         }

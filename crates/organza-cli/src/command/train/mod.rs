@@ -51,7 +51,7 @@ pub(crate) struct Train {
     #[command(flatten)]
     options: Options,
     #[command(flatten)]
-    running: Running,
+    running: RunOptions,
     /// The folder of the run
     #[arg(long, value_name = "FOLDER", default_value = "organza-run", help_heading = "Run")]
     out: PathBuf,
@@ -60,7 +60,7 @@ pub(crate) struct Train {
 /// What changes nothing about the result.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Run")]
-pub(super) struct Running {
+pub(super) struct RunOptions {
     /// How many threads; the result is the same with any number [default: one a core]
     #[arg(long, value_name = "NUMBER")]
     threads: Option<std::num::NonZeroUsize>,
@@ -103,7 +103,7 @@ fn wrong_usage(kind: ErrorKind, problem: &str) -> ! {
     }
 }
 
-impl Running {
+impl RunOptions {
     /// Makes a session, trains it to its end, and shows what came of it.
     pub(super) fn train(
         &self,

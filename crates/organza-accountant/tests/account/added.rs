@@ -44,7 +44,7 @@ fn the_rest_may_be_chosen_by_what_decides() {
         let down = calibrated(first, |delta| Event::Approximate { epsilon: 0.0, delta }, target);
         chosen_by_response(response, target.0, &up, &down)
     };
-    let sound = chosen(&Event::Deciding { epsilon: response });
+    let sound = chosen(&Event::Added { epsilon: response });
     assert!((0.9 * target.1..=1.001 * target.1).contains(&sound), "{sound}");
     // The broken twin: charged by tight composition, as if the rest had been fixed beforehand.
     let twin = chosen(&Event::Pure { epsilon: response });
@@ -70,7 +70,7 @@ fn chosen_by_number(words: f64, epsilon: f64, rest: &[Event; 2], follows: bool) 
 fn a_number_that_decides_follows_no_words_or_these_decide_too() {
     let (words, number, target) = (0.1, 1e-6, (1.0, 1e-3));
     let plan = |words: Event| {
-        let first = Event::Compose(vec![words, Event::Deciding { epsilon: number }]);
+        let first = Event::Compose(vec![words, Event::Added { epsilon: number }]);
         let up = calibrated(&first, |epsilon| Event::Pure { epsilon }, target);
         let down = calibrated(&first, |delta| Event::Approximate { epsilon: 0.0, delta }, target);
         [up, down]
@@ -79,8 +79,7 @@ fn a_number_that_decides_follows_no_words_or_these_decide_too() {
     let within = |found: f64| (0.5 * target.1..=1.001 * target.1).contains(&found);
     let independent = chosen_by_number(words, target.0, &tight, false);
     assert!(within(independent), "{independent}");
-    let deciding =
-        chosen_by_number(words, target.0, &plan(Event::Deciding { epsilon: words }), true);
+    let deciding = chosen_by_number(words, target.0, &plan(Event::Added { epsilon: words }), true);
     assert!(within(deciding), "{deciding}");
     // The broken twin: the number follows the words, and these are charged by tight composition.
     let twin = chosen_by_number(words, target.0, &tight, true);
@@ -94,11 +93,11 @@ fn it_is_added_as_it_is() {
             [&pld::Accountant::new(relation), &rdp::Accountant::new(relation)];
         for account in accounts {
             let alone = account.epsilon(&[training()], 1e-6).expect("supported");
-            let both = [Event::Deciding { epsilon: 0.03 }, training()];
+            let both = [Event::Added { epsilon: 0.03 }, training()];
             let both = account.epsilon(&both, 1e-6).expect("supported");
             assert!((both - alone - 0.03).abs() < 1e-8, "{both} {alone}");
             assert!(both >= alone + 0.03, "{both} {alone}");
-            let twice = [training(), Event::Deciding { epsilon: 0.03 }.repeat(2)];
+            let twice = [training(), Event::Added { epsilon: 0.03 }.repeat(2)];
             let twice = account.epsilon(&twice, 1e-6).expect("supported");
             assert!((twice - alone - 0.06).abs() < 1e-8, "{twice} {alone}");
         }
@@ -107,7 +106,7 @@ fn it_is_added_as_it_is() {
 
 #[test]
 fn delta_is_that_of_the_rest_at_what_is_left() {
-    let deciding = Event::Deciding { epsilon: 0.5 };
+    let deciding = Event::Added { epsilon: 0.5 };
     let both = [deciding.clone(), training()];
     for level in [0.0, 0.1, 1.0] {
         let (found, rest) = (delta(&both, 0.5 + level), delta(&[training()], level));
