@@ -182,39 +182,42 @@ struct Outputs<'a> {
 }
 
 impl<'a> Loss<'a> {
-    /// The loss; calls `visit` with the input x, and with outputs, a block at a time.
+    /// Puts the input x into the scratch.
     #[inline(always)]
-    fn forward<S: Simd>(&mut self, simd: S, mut visit: impl FnMut(&[f32], &Outputs<'a>)) -> f64 {
-        let Self { model, weights, sample, .. } = *self;
+    fn input<S: Simd>(&mut self, simd: S) {
         let mean = &mut self.scratch.mean;
-        model.mean_of_inputs(simd, weights, sample.inputs, mean);
-        let mut loss = 0.0;
-        let mut words = std::iter::once(&sample.positive).chain(sample.negatives);
-        let mut left = 1 + sample.negatives.len();
-        // The positive comes first: t_0 = -z_0, c_0 = -sigmoid(t_0).
-        let mut sign = -1.0;
-        while left > 0 {
-            let count = left.min(LANES);
-            let mut block = Outputs {
-                words: [0; LANES],
-                vectors: [&[]; LANES],
-                coefficients: [0.0; LANES],
-                count,
+        self.model.mean_of_inputs(simd, self.weights, self.sample.inputs, mean);
+    }
+
+    /// The outputs from number `first` on, as many as fit, and their part of the loss. No function that is handed
+    /// over stands between this and the loop around it: it would not have the processor's vectors.
+    #[inline(always)]
+    fn outputs<S: Simd>(&self, simd: S, first: usize) -> (f64, Outputs<'a>) {
+        let Self { model, weights, sample, .. } = *self;
+        let mean = &self.scratch.mean;
+        let count = (1 + sample.negatives.len() - first).min(LANES);
+        let (words, vectors, coefficients) = ([0; LANES], [&[][..]; LANES], [0.0; LANES]);
+        let mut outputs = Outputs { words, vectors, coefficients, count };
+        for place in 0..count {
+            let word = match first + place {
+                0 => sample.positive,
+                number => sample.negatives[number - 1],
             };
-            for (place, word) in words.by_ref().take(count).enumerate() {
-                let vector = weights.row(model.output_row(*word));
-                (block.words[place], block.vectors[place]) = (*word, vector);
-                block.coefficients[place] = model.logit_of(simd, weights, mean, *word, vector);
-            }
-            block.coefficients[0] *= sign;
-            let (softplus, sigmoid) = softplus_and_sigmoid(&block.coefficients);
-            softplus[..count].iter().for_each(|term| loss += f64::from(*term));
-            block.coefficients = sigmoid;
-            block.coefficients[0] *= sign;
-            visit(mean, &block);
-            (left, sign) = (left - count, 1.0);
+            let vector = weights.row(model.output_row(word));
+            (outputs.words[place], outputs.vectors[place]) = (word, vector);
+            outputs.coefficients[place] = model.logit_of(simd, weights, mean, word, vector);
         }
-        loss
+        // The positive comes first: t_0 = -z_0, c_0 = -sigmoid(t_0).
+        let sign = if first == 0 { -1.0 } else { 1.0 };
+        outputs.coefficients[0] *= sign;
+        let (softplus, sigmoid) = softplus_and_sigmoid(&outputs.coefficients);
+        outputs.coefficients = sigmoid;
+        outputs.coefficients[0] *= sign;
+        let mut loss = 0.0;
+        for term in &softplus[..count] {
+            loss += f64::from(*term);
+        }
+        (loss, outputs)
     }
 }
 
@@ -223,7 +226,12 @@ impl WithSimd for Loss<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) -> f64 {
-        self.forward(simd, |_, _| {})
+        self.input(simd);
+        let mut loss = 0.0;
+        for first in (0..=self.sample.negatives.len()).step_by(LANES) {
+            loss += self.outputs(simd, first).0;
+        }
+        loss
     }
 }
 
@@ -240,26 +248,31 @@ impl WithSimd for Gradient<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> f64 {
         let Self { mut loss, weight, gradient } = self;
-        let (model, inputs) = (loss.model, loss.sample.inputs);
-        let mut upstream = std::mem::take(&mut loss.scratch.upstream);
-        upstream.clear();
-        upstream.resize(model.dimensions, 0.0);
-        let value = loss.forward(simd, |mean, outputs| {
+        let (model, sample) = (loss.model, loss.sample);
+        loss.input(simd);
+        loss.scratch.upstream.clear();
+        loss.scratch.upstream.resize(model.dimensions, 0.0);
+        let mut value = 0.0;
+        for first in (0..=sample.negatives.len()).step_by(LANES) {
+            let (part, outputs) = loss.outputs(simd, first);
+            value += part;
+            let Scratch { mean, upstream } = &mut *loss.scratch;
             for place in 0..outputs.count {
-                let (word, coefficient) =
-                    (outputs.words[place], weight * outputs.coefficients[place]);
-                add_scaled(simd, &mut upstream, coefficient, outputs.vectors[place]);
+                let coefficient = weight * outputs.coefficients[place];
+                let word = outputs.words[place];
+                add_scaled(simd, upstream, coefficient, outputs.vectors[place]);
                 add_scaled(simd, gradient.row(model.output_row(word)), coefficient, mean);
                 if let Some(row) = model.bias_row(word) {
-                    gradient.row(row).iter_mut().for_each(|bias| *bias += coefficient);
+                    for bias in gradient.row(row) {
+                        *bias += coefficient;
+                    }
                 }
             }
-        });
-        let share = 1.0 / inputs.len() as f32;
-        for input in inputs {
-            add_scaled(simd, gradient.row(*input), share, &upstream);
         }
-        loss.scratch.upstream = upstream;
+        let share = 1.0 / sample.inputs.len() as f32;
+        for input in sample.inputs {
+            add_scaled(simd, gradient.row(*input), share, &loss.scratch.upstream);
+        }
         value
     }
 }
