@@ -26,7 +26,7 @@ pub(crate) fn run() -> Result<()> {
     let names: Vec<&str> = changed.iter().map(|package| name(package)).collect();
     println!("changed: {}", names.join(", "));
     checks::format()?;
-    checks::lints()?;
+    checks::clippy()?;
     checks::shown(&unit_tests(&changed))?;
     println!("\nGood, {:.1} s; `cargo xtask test` does the rest.", start.elapsed().as_secs_f64());
     Ok(())
