@@ -62,7 +62,7 @@ impl Total {
     ///
     /// # Privacy
     /// The choice of a model, and of settings, is a function of all models, so it costs what all of them cost. Runs
-    /// that one command fixed together (see [`Grid`]) are priced jointly at the least of their deltas, or at their
+    /// that one command fixed together are priced jointly at the least of their deltas, or at their
     /// sum where events have a delta of their own that leaves nothing of the least, or where the account refuses by
     /// adding up epsilons and deltas. What one command began after the results of another was chosen by someone who
     /// has seen them, for which tight composition does not hold, so grids are added up, epsilons and deltas: the proof
