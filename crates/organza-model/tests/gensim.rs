@@ -55,7 +55,7 @@ fn python() -> Result<PathBuf, String> {
         return Ok(python);
     }
     run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment))?;
-    let options = ["--quiet", "--disable-pip-version-check", "--timeout", "10", "--retries", "1"];
+    let options = ["--quiet", "--disable-pip-version-check", "--timeout", "60", "--retries", "5"];
     run(Command::new(&python).args(["-m", "pip", "install"]).args(options).arg("gensim"))?;
     if imports(&python) { Ok(python) } else { Err("gensim does not import".to_owned()) }
 }
