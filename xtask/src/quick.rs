@@ -91,7 +91,7 @@ mod tests {
     fn packages() -> [Value; 3] {
         let package = |name: &str, kind: &str| {
             json!({
-                "name": name, "manifest_path": format!("/root/crates/{name}/Cargo.toml"),
+                "name": name, "manifest_path": format!("/project/crates/{name}/Cargo.toml"),
                 "targets": [{"kind": [kind], "name": name}, {"kind": ["test"], "name": "long"}],
             })
         };
@@ -101,7 +101,7 @@ mod tests {
     fn changed(files: &[&str]) -> Vec<String> {
         let files: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
         let packages = packages();
-        let changed = changed_packages(&packages, Path::new("/root"), &files);
+        let changed = changed_packages(&packages, Path::new("/project"), &files);
         changed.into_iter().map(|package| name(package).to_owned()).collect()
     }
 
