@@ -1,6 +1,6 @@
 //! Gradient descent on weights that shrink, stay in a set and are averaged, at the cost of what is touched.
 
-use super::lent::{LENT, Lent};
+use super::lent::LENT;
 use super::{Asked, List, SavedTables, Standing, TableState, Upkeep, WEIGHTS, Weights};
 use crate::optimizer::{Optimizer, Rule, Runs};
 use organza_mechanism::Shape;
@@ -47,9 +47,9 @@ impl Rule for Projection {
     fn start(&self, shape: &Shape, upkeep: Upkeep, weights: &mut [f32]) -> Box<dyn Optimizer> {
         let shrinking = (self.shrinking as usize).min(weights.len());
         let squares = weights[..shrinking].iter().map(|it| f64::from(*it).powi(2)).sum();
-        let by_row = match upkeep {
-            Upkeep::EveryStep => Vec::new(),
-            _ => vec![0; shape.rows() as usize],
+        let (values, by_row) = match upkeep {
+            Upkeep::EveryStep => (Vec::new(), Vec::new()),
+            _ => (weights.to_vec(), vec![NEVER; shape.rows() as usize]),
         };
         Box::new(Projected {
             settings: *self,
@@ -59,25 +59,25 @@ impl Rule for Projection {
             scales: 0.0,
             counted: 0.0,
             changes: Vec::new(),
+            values,
             by_row,
-            lent: Lent::default(),
         })
     }
 }
 
-/// The weights s v, kept as a common factor s and v in the table, with a running squared norm of v; those that do not
-/// shrink have the factor 1.
+/// The weights s v, kept as a common factor s and a list v, with a running squared norm of v; those that do not shrink
+/// have the factor 1.
 ///
 /// Shrinking and projecting on a ball are then a change of s; adding to a coordinate and clamping it to
 /// a box touch that coordinate alone (shrinking never leaves a box around zero). For the mean, with
 /// A_t the sum of the factors of all steps up to t: sum_t s_t v_t = A_T v_T - sum of A_{t-1} x (change
 /// of v in step t), so a second list holds the changes' sum.
 ///
-/// A row that is read is s v for as long as it is read. Where all rows are kept up to date, s is multiplied in after
-/// each step.
+/// A row of the table is s v after it was read, until the next step. Where all rows are kept up to date, the table is v,
+/// and s is multiplied in after each step.
 ///
 /// # Privacy
-/// Reading stores nothing: s and v change with released gradients alone.
+/// What is read is a function of s and v, which change with released gradients alone.
 #[derive(Debug)]
 struct Projected {
     settings: Projection,
@@ -88,9 +88,17 @@ struct Projected {
     scales: f64,
     counted: f64,
     changes: Vec<f64>,
-    /// Empty if all rows are kept up to date.
+    /// v, and when each row was last put into the table, the later the smaller; empty if all rows are kept up to date.
+    values: Vec<f32>,
     by_row: Vec<u32>,
-    lent: Lent,
+}
+
+/// When a row was put into the table that never was.
+const NEVER: u32 = LENT - 1;
+
+/// When rows are put into the table after so many steps.
+fn time_after(steps: u64) -> u32 {
+    NEVER - 1 - steps as u32
 }
 
 impl Projected {
@@ -100,8 +108,8 @@ impl Projected {
     }
 
     /// What a coordinate is worth.
-    fn worth(&self, coordinate: usize, value: f32) -> f64 {
-        self.factors(coordinate).0 * f64::from(value)
+    fn worth(&self, coordinate: usize, value: f32) -> f32 {
+        (self.factors(coordinate).0 * f64::from(value)) as f32
     }
 
     /// Adds to one coordinate, and keeps it in the box if there is one.
@@ -159,41 +167,37 @@ impl Projected {
         self.scale = 1.0;
     }
 
-    fn lend_row(&mut self, weights: &mut Weights<'_>, row: u32) {
-        let Some(mark) = self.by_row.get_mut(row as usize).filter(|mark| **mark != LENT) else {
-            return;
-        };
-        *mark = LENT;
-        self.lent.rows.push(row);
-        for coordinate in weights.shape.range(row) {
-            let value = weights.values[coordinate];
-            self.lent.kept.push(value);
-            weights.values[coordinate] = self.worth(coordinate, value) as f32;
+    /// One step on v.
+    fn step_on(&mut self, values: &mut [f32], steps: u64, gradient: &mut Runs<'_>) {
+        if steps == self.settings.average_from {
+            self.changes = vec![0.0; values.len()];
+        }
+        let rate = f64::from(self.settings.learning_rate);
+        self.shrink(values, (1.0 - rate * self.settings.l2).max(0.0));
+        gradient(&mut |first, run| {
+            for (coordinate, slope) in (first as usize..).zip(run) {
+                self.add(values, coordinate, -rate * f64::from(*slope));
+            }
+        });
+        self.project(values);
+        if self.by_row.is_empty() && self.scale != 1.0 {
+            self.multiply_in(values);
+        }
+        if !self.changes.is_empty() {
+            self.scales += self.scale;
+            self.counted += 1.0;
         }
     }
 }
 
 impl Optimizer for Projected {
     fn step(&mut self, weights: Weights<'_>, gradient: &mut Runs<'_>) {
-        let Weights { steps, values: weights, .. } = weights;
-        if steps == self.settings.average_from {
-            self.changes = vec![0.0; weights.len()];
+        if self.by_row.is_empty() {
+            return self.step_on(weights.values, weights.steps, gradient);
         }
-        let rate = f64::from(self.settings.learning_rate);
-        self.shrink(weights, (1.0 - rate * self.settings.l2).max(0.0));
-        gradient(&mut |first, run| {
-            for (coordinate, slope) in (first as usize..).zip(run) {
-                self.add(weights, coordinate, -rate * f64::from(*slope));
-            }
-        });
-        self.project(weights);
-        if self.by_row.is_empty() && self.scale != 1.0 {
-            self.multiply_in(weights);
-        }
-        if !self.changes.is_empty() {
-            self.scales += self.scale;
-            self.counted += 1.0;
-        }
+        let mut values = std::mem::take(&mut self.values);
+        self.step_on(&mut values, weights.steps, gradient);
+        self.values = values;
     }
 
     fn takes_ascending_runs(&self) -> bool {
@@ -201,6 +205,7 @@ impl Optimizer for Projected {
     }
 
     fn state<'a>(&'a self, weights: &'a [f32]) -> Vec<TableState<'a>> {
+        let weights = if self.by_row.is_empty() { weights } else { &self.values };
         let factors = vec![self.scale, self.squares, self.scales, self.counted];
         vec![
             (WEIGHTS, List::Floats(weights)),
@@ -214,41 +219,43 @@ impl Optimizer for Projected {
         [self.scale, self.squares, self.scales, self.counted] = factors;
         self.changes = saved.doubles(CHANGES)?;
         let weights = saved.floats(WEIGHTS)?;
+        if !self.by_row.is_empty() {
+            self.values.clone_from(&weights);
+        }
         (self.changes.is_empty() || self.changes.len() == weights.len()).then_some(weights)
     }
 
-    fn standing(&self, _: u64) -> Option<Standing<'_>> {
-        (!self.by_row.is_empty()).then_some(Standing { by_row: &self.by_row, at_rest: 0 })
+    fn standing(&self, steps: u64) -> Option<Standing<'_>> {
+        let at_rest = time_after(steps) + 1;
+        (!self.by_row.is_empty()).then_some(Standing { by_row: &self.by_row, at_rest })
     }
 
-    fn lend(&mut self, mut weights: Weights<'_>, rows: Asked<'_>) {
+    fn lend(&mut self, weights: Weights<'_>, rows: Asked<'_>) {
+        let now = time_after(weights.steps);
+        let mut put = |row: u32| {
+            if let Some(time) = self.by_row.get_mut(row as usize).filter(|time| **time != now) {
+                *time = now;
+                for coordinate in weights.shape.range(row) {
+                    weights.values[coordinate] = self.worth(coordinate, self.values[coordinate]);
+                }
+            }
+        };
         match rows {
-            Asked::All => {
-                (0..self.by_row.len() as u32).for_each(|it| self.lend_row(&mut weights, it))
-            }
-            Asked::Of(units) => {
-                let rows = units.iter().flat_map(|unit| &unit.rows);
-                rows.for_each(|row| self.lend_row(&mut weights, *row));
-            }
+            Asked::All => (0..weights.shape.rows() as u32).for_each(put),
+            Asked::Of(units) => units.iter().flat_map(|it| &it.rows).for_each(|row| put(*row)),
         }
     }
 
-    fn give_back(&mut self, weights: Weights<'_>, _: &[u32]) {
-        let mut kept = self.lent.kept.drain(..);
-        for row in self.lent.rows.drain(..) {
-            self.by_row[row as usize] = 0;
-            let place = &mut weights.values[weights.shape.range(row)];
-            place.iter_mut().zip(&mut kept).for_each(|(value, kept)| *value = kept);
-        }
-    }
-
-    fn value(&self, shape: &Shape, _: u64, weights: &[f32], row: u32) -> Vec<f32> {
-        let worth = |coordinate: usize| self.worth(coordinate, weights[coordinate]) as f32;
+    fn value(&self, shape: &Shape, _: u64, _: &[f32], row: u32) -> Vec<f32> {
+        let worth = |coordinate: usize| self.worth(coordinate, self.values[coordinate]);
         shape.range(row).map(worth).collect()
     }
 
     /// The mean, if there is one.
     fn finish(&mut self, weights: Weights<'_>) {
+        if !self.by_row.is_empty() {
+            weights.values.copy_from_slice(&self.values);
+        }
         for (coordinate, value) in weights.values.iter_mut().enumerate() {
             let (scale, scales) = self.factors(coordinate);
             let own = f64::from(*value);
