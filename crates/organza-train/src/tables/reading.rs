@@ -69,7 +69,7 @@ pub(crate) struct Standing<'a> {
 /// Nothing of them can be seen but rows that are up to date: all at once ([`Reading::all`]), or one by one
 /// ([`Reading::rows`]), of which those that were asked for before are at hand, and others are worked out.
 #[derive(Debug)]
-pub struct Reading<'a> {
+pub(crate) struct Reading<'a> {
     tables: &'a mut Tables,
 }
 
@@ -79,8 +79,8 @@ impl<'a> Reading<'a> {
     }
 
     /// Whether it pays to ask for rows.
-    pub fn asks(&self) -> bool {
-        self.tables.optimizer.standing(self.tables.steps).is_some()
+    pub(crate) fn asks(&self) -> bool {
+        self.tables.wait()
     }
 
     /// Brings the rows up to date that `ask` pushes, which is called for each of the numbers below `parts`, on
@@ -109,7 +109,7 @@ impl<'a> Reading<'a> {
     ///
     /// # Privacy
     /// Only at scheduled steps, or because of what was released: never because of what the data was.
-    pub fn all(&mut self) -> &[f32] {
+    pub(crate) fn all(&mut self) -> &[f32] {
         if self.asks() {
             self.lend(Asked::All);
         }
@@ -117,7 +117,7 @@ impl<'a> Reading<'a> {
     }
 
     /// The rows, each up to date.
-    pub fn rows(&self) -> SettledRows<'_> {
+    pub(crate) fn rows(&self) -> SettledRows<'_> {
         let Tables { shape, steps, weights, optimizer, late, .. } = &*self.tables;
         let optimizer = &**optimizer;
         let standing = optimizer.standing(*steps);
@@ -142,7 +142,7 @@ impl Drop for Reading<'_> {
 /// # Privacy
 /// A row that was not asked for is worked out on the spot, from the same draws as if it had been, and is
 /// settled with them when the reading ends. So what is read has one law, whoever forgot to ask: asking is for speed.
-pub struct SettledRows<'a> {
+pub(crate) struct SettledRows<'a> {
     shape: &'a Shape,
     steps: u64,
     weights: &'a [f32],
