@@ -29,7 +29,7 @@ pub(crate) use adagrad::AdagradSettings;
 pub(crate) use adam::AdamSettings;
 pub use projected::{Constraint, Projection};
 pub(crate) use reading::Reading;
-pub(crate) use reading::{Asked, Standing, UnitDraws};
+pub(crate) use reading::{RowRequest, Standing, UnitDraws};
 pub(crate) use sgd::Sgd;
 pub(crate) use state::{List, SavedTables, TableState, WEIGHTS};
 pub(crate) use upkeep::Upkeep;

@@ -13,7 +13,7 @@ const SPREAD: u32 = 0x9e37_79b1;
 
 /// Rows that are asked for.
 #[derive(Clone, Copy)]
-pub(crate) enum Asked<'a> {
+pub(crate) enum RowRequest<'a> {
     /// All of them.
     All,
     /// Those of these units, perhaps more than once.
@@ -95,7 +95,7 @@ impl<'a> Reading<'a> {
             lists => lists.par_iter_mut().enumerate().for_each(|(part, list)| ask(part, list)),
         }
         if self.asks() {
-            self.lend(Asked::Of(&asked[..parts]));
+            self.lend(RowRequest::Of(&asked[..parts]));
         }
         self.tables.asked = asked;
     }
@@ -111,7 +111,7 @@ impl<'a> Reading<'a> {
     /// Only at scheduled steps, or because of what was released: never because of what the data was.
     pub(crate) fn all(&mut self) -> &[f32] {
         if self.asks() {
-            self.lend(Asked::All);
+            self.lend(RowRequest::All);
         }
         &self.tables.weights
     }
@@ -125,7 +125,7 @@ impl<'a> Reading<'a> {
         SettledRows { shape, steps: *steps, weights, optimizer, by_row, at_rest, late }
     }
 
-    fn lend(&mut self, rows: Asked<'_>) {
+    fn lend(&mut self, rows: RowRequest<'_>) {
         let (weights, optimizer) = self.tables.parts();
         optimizer.lend(weights, rows);
     }
