@@ -8,7 +8,7 @@ use organza_data::sparse::{Categories, Column, Columns};
 use organza_erm::{
     Constraint, DataSettings, Format, GROUPS_IGNORED, Loss, Method, Reader, Settings,
 };
-use organza_ledger::LedgerSettings;
+use organza_ledger::{LedgerSettings, Unit};
 use organza_mechanism::SelectionRule;
 use std::path::{Path, PathBuf};
 
@@ -62,8 +62,9 @@ struct Rows {
     /// Features of each hashed column [default: 65536]
     #[arg(long, value_name = "NUMBER")]
     buckets: Option<u64>,
-    /// The column that names the group of a row, such as its user (libsvm: qid, for qid:NAME); needed by
-    /// poisson-groups, whose promise is for each group, and taken by corrected and printed
+    /// The column that names the group of a row, such as its user (libsvm: qid, for qid:NAME): dpsgd, sparse and
+    /// poisson-groups then promise something for each group, all of whose rows count as one; corrected and printed
+    /// visit groups
     #[arg(long, value_name = "COLUMN")]
     group: Option<String>,
 }
@@ -195,10 +196,15 @@ impl Options {
         let model = self.model.model.unwrap_or(Loss::Logistic);
         let usual = Settings::new(model);
         let Self { privacy, method, .. } = self;
+        let grouped = self.rows.group.is_some();
+        let best = if grouped { Method::Dpsgd } else { usual.method };
+        let chosen = method.method.unwrap_or(best);
+        let by_group = grouped && chosen.protects_groups();
         let ball = self.model.radius.map(Constraint::Ball);
         Ok(Settings {
             data: Some(data),
-            method: method.method.unwrap_or(usual.method),
+            method: chosen,
+            unit: if by_group { Unit::Group } else { Unit::Record },
             epsilon: privacy.epsilon.unwrap_or(usual.epsilon),
             delta: privacy.delta.unwrap_or(usual.delta),
             seed: privacy.seed,
@@ -239,7 +245,7 @@ impl Options {
 
     /// Refuses groups that would change nothing, and a method that needs them without.
     pub(super) fn check_groups(&self, method: Method) -> Result<(), UsageError> {
-        let takes = "take --method poisson-groups, or leave `--group` away";
+        let takes = "take --method dpsgd, or leave `--group` out";
         match &self.rows.group {
             Some(_) if !method.has_groups() => Err(UsageError::new(
                 format!("--group is given, but with --method {method} must be {GROUPS_IGNORED}"),
