@@ -55,7 +55,7 @@ impl Rank {
     }
 
     /// The bin of its position, of ten equal ones.
-    pub fn bin(&self) -> usize {
+    pub(crate) fn bin(&self) -> usize {
         ((self.position * BINS as f64) as usize).min(BINS - 1)
     }
 }

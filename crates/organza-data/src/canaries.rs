@@ -34,7 +34,7 @@ pub fn insert_phrases(
     phrases: &[Phrase],
     random: &mut PrivateRandom,
 ) -> Result<(Samples, Split), DataError> {
-    let words = samples.corpus().vocabulary_size();
+    let words = samples.corpus().vocabulary_size;
     if let Some(&word) = phrases.iter().flatten().find(|word| **word as usize >= words) {
         return Err(DataError::UnknownWord { word, words });
     }

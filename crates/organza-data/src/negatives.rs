@@ -49,7 +49,7 @@ impl Negatives {
 
     /// One word.
     #[inline]
-    pub fn draw(&self, random: &mut PrivateRandom) -> u32 {
+    pub(crate) fn draw(&self, random: &mut PrivateRandom) -> u32 {
         below(self.words.into(), random) as u32
     }
 

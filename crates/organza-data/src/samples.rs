@@ -116,12 +116,12 @@ impl Samples {
     }
 
     /// The number of samples in a line.
-    pub fn count_in_line(&self, line: u64) -> u64 {
+    pub(crate) fn count_in_line(&self, line: u64) -> u64 {
         self.objective.samples_of(self.corpus.line(line).len(), self.window)
     }
 
     /// The numbers of the samples in a line.
-    pub fn in_line(&self, line: u64) -> Range<u64> {
+    pub(crate) fn in_line(&self, line: u64) -> Range<u64> {
         let line = line.min(self.corpus.line_count());
         let block = line / BLOCK;
         let before = (block * BLOCK..line).map(|earlier| self.count_in_line(earlier)).sum::<u64>();
@@ -130,13 +130,13 @@ impl Samples {
     }
 
     /// The sample of a number, if there is one.
-    pub fn sample(&self, sample: u64) -> Option<Sample<'_>> {
+    pub(crate) fn sample(&self, sample: u64) -> Option<Sample<'_>> {
         let (line, offset) = self.locate(sample)?;
         self.sample_in_line(line, offset)
     }
 
     /// The samples of a line, in order.
-    pub fn of_line(&self, line: u64) -> impl Iterator<Item = Sample<'_>> {
+    pub(crate) fn of_line(&self, line: u64) -> impl Iterator<Item = Sample<'_>> {
         (0..self.count_in_line(line)).filter_map(move |offset| self.sample_in_line(line, offset))
     }
 

@@ -89,7 +89,7 @@ impl TokenisedText {
     }
 
     /// The distinct words; a word's number is its place here.
-    pub fn words(&self) -> &[Box<str>] {
+    pub(crate) fn words(&self) -> &[Box<str>] {
         &self.words
     }
 
@@ -186,7 +186,7 @@ pub(crate) mod tests {
 
         let some = read(&["ann\tone", "no user", " \tone", "bob\ttwo"], Layout::Users).unwrap();
         assert_eq!((some.lines().line_count(), some.lines().user_count()), (2, Some(2)));
-        assert_eq!(some.left_out().count(), 2);
+        assert_eq!(some.left_out().count, 2);
         let missing = some.left_out().refuse().unwrap_err().to_string();
         assert!(missing.starts_with("`text` line 2: no tab"), "{missing}");
         let empty = read(&[" \tone"], Layout::Users).unwrap().left_out().to_string();

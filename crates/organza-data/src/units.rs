@@ -195,13 +195,13 @@ impl Units {
     }
 
     /// All samples as pairs, unit by unit; none where samples have several input words.
-    pub fn pairs<'a>(&'a self, samples: &'a Samples) -> impl Iterator<Item = Pair> {
+    pub(crate) fn pairs<'a>(&'a self, samples: &'a Samples) -> impl Iterator<Item = Pair> {
         self.all(samples).filter_map(|sample| samples.pair_of(sample))
     }
 
     /// How often each word is the one to be predicted. Exact, hence *not private*.
     pub fn output_counts(&self, samples: &Samples) -> Vec<u64> {
-        let mut counts = vec![0; samples.corpus().vocabulary_size()];
+        let mut counts = vec![0; samples.corpus().vocabulary_size];
         for sample in self.all(samples) {
             counts[sample.output as usize] += 1;
         }

@@ -63,7 +63,7 @@ impl Charge {
     }
 
     /// The same event in each of `steps`. An empty or reversed range is refused when it is charged.
-    pub fn block(purpose: impl Into<String>, steps: Range<u64>, event: Event) -> Self {
+    pub(crate) fn block(purpose: impl Into<String>, steps: Range<u64>, event: Event) -> Self {
         let length = steps.end.saturating_sub(steps.start);
         let (key, neighbouring) = (None, None);
         let purpose = purpose.into();
@@ -91,7 +91,7 @@ impl Charge {
     ///
     /// # Errors
     /// Names the first thing that is out of range.
-    pub fn check(&self) -> Result<(), ChargeError> {
+    pub(crate) fn check(&self) -> Result<(), ChargeError> {
         let lengths = 1..=LONGEST_PURPOSE;
         if !lengths.contains(&self.purpose.len()) || self.purpose.chars().any(char::is_control) {
             return Err(ChargeError::Purpose);

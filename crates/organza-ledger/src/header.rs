@@ -79,7 +79,7 @@ impl Header {
     ///
     /// # Errors
     /// Names what is out of range.
-    pub fn check(&self) -> Result<(), HeaderError> {
+    pub(crate) fn check(&self) -> Result<(), HeaderError> {
         if !(0.0..1.0).contains(&self.delta) {
             return Err(HeaderError::Delta(self.delta));
         }

@@ -180,7 +180,7 @@ impl Ledger {
     }
 
     /// Whether `charge` asks for a copy of what an earlier charge covers, which costs nothing (see
-    /// [`Charged::is_copy`](crate::Charged::is_copy)).
+    /// [`Charged::spent`](crate::Charged::spent)).
     ///
     /// # Privacy
     /// The same key with *another* event would put the same noise on another value, and the

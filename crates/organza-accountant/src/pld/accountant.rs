@@ -74,7 +74,7 @@ pub struct Guarantee {
 
 impl Accountant {
     /// The name of this accountant.
-    pub const NAME: &'static str = "pld";
+    pub(crate) const NAME: &'static str = "pld";
 
     /// An accountant to which nothing has been charged yet.
     ///

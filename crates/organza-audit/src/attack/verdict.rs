@@ -53,7 +53,7 @@ pub struct Verdict {
 
 impl Verdict {
     /// Tests a decision on runs of both sides that it was not learned from.
-    pub fn new(
+    pub(crate) fn new(
         name: &str,
         promised: Promised,
         rule: &Rule,

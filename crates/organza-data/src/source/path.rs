@@ -35,7 +35,7 @@ pub struct TextPath {
 
 impl TextPath {
     /// The text at `path`, which is not looked at yet.
-    pub fn new(path: impl Into<PathBuf>) -> Self {
+    pub(crate) fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 }

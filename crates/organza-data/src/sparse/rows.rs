@@ -69,11 +69,6 @@ impl SparseRows {
         self.labels.is_empty()
     }
 
-    /// How many entries are not zero, in all rows. *Not private.*
-    pub fn entries(&self) -> usize {
-        self.columns.len()
-    }
-
     /// Row `index`; panics beyond the last, as a slice does.
     pub fn row(&self, index: usize) -> Row<'_> {
         let start = self.starts[index];
@@ -194,7 +189,7 @@ mod tests {
         );
         assert!(rows.row(1).columns.is_empty() && (rows.row(2).norm() - 3.0).abs() < 1e-12);
         assert_eq!(rows.groups(), Some(&[0, 1, 0][..]));
-        assert_eq!((rows.len(), rows.entries(), rows.largest_column()), (3, 3, 10));
+        assert_eq!((rows.len(), rows.values.len(), rows.largest_column()), (3, 3, 10));
     }
 
     #[test]

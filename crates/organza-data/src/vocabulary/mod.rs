@@ -27,7 +27,7 @@ impl Vocabulary {
     ///
     /// # Errors
     /// When there are fewer than two distinct words: a model has nothing to tell apart then.
-    pub fn new(words: Vec<Box<str>>) -> Result<Self, DataError> {
+    pub(crate) fn new(words: Vec<Box<str>>) -> Result<Self, DataError> {
         let mut ids = HashMap::with_capacity(words.len());
         let mut kept = Vec::with_capacity(words.len());
         for word in words {
@@ -62,7 +62,7 @@ impl Vocabulary {
     }
 
     /// The id of a word.
-    pub fn id(&self, word: &str) -> Option<u32> {
+    pub(crate) fn id(&self, word: &str) -> Option<u32> {
         self.ids.get(word).copied()
     }
 }

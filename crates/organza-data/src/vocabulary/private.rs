@@ -83,7 +83,7 @@ impl PrivateVocabularyPlan {
     }
 
     /// The noisy count that a word must reach.
-    pub fn threshold(&self) -> f64 {
+    pub(crate) fn threshold(&self) -> f64 {
         self.items.threshold()
     }
 

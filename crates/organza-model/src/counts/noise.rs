@@ -31,7 +31,7 @@ struct Above {
 
 impl CountNoise {
     /// The variance of the noise of a cell.
-    pub fn variance(&self) -> f64 {
+    pub(crate) fn variance(&self) -> f64 {
         match *self {
             Self::None => 0.0,
             Self::DiscreteLaplace { rate } => {

@@ -17,7 +17,7 @@ use std::fmt::{self, Write};
 
 /// The width of every chart. A phone of 360 pixels shows it nearly at its own size, so that its text
 /// stays readable there.
-pub const WIDTH: f64 = 400.0;
+pub(crate) const WIDTH: f64 = 400.0;
 /// The charts of a file that stand side by side.
 const COLUMNS: usize = 3;
 
@@ -49,7 +49,7 @@ pub trait Draw {
     /// What it shows in words, for whoever cannot see it.
     fn description(&self) -> String;
 
-    /// Its height; the width is [`WIDTH`].
+    /// Its height; the width is `WIDTH`.
     fn height(&self) -> f64;
 
     /// Writes it, without the element around it.
