@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let parts = split::in_order(&samples, Sizes::PAPER);
     println!("{} pairs in it", samples.count());
     let first = samples.pair(0).ok_or("no pair")?;
-    let word = |id| words.vocabulary.word(id).unwrap_or_default();
+    let word = |id: u32| &words.vocabulary.words()[id as usize];
     println!("the first pair: {} {}", word(first.target), word(first.context));
 
     let negatives = Negatives::uniform(words.vocabulary.len())?;

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Nothing here is private: a [`TokenisedText`], a [`Corpus`] and all [`Samples`] *are* the data.
-//! What leaves them leaves by a mechanism (a [`PrivateVocabulary`], the noisy counts of
+//! What leaves them leaves by a mechanism (a [`PrivateVocabularyPlan`], the noisy counts of
 //! [`cooccurrence`], gradients with noise), with two exceptions that the certificate names: a
 //! vocabulary that was declared public ([`VocabularySource`]) and whatever else a person declares.
 //! Errors name files, lines and counts for the person who holds the data, and go no further. A private run must not

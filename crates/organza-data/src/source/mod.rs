@@ -6,6 +6,7 @@ mod path;
 
 pub use brown::{BROWN_PACKAGE, Brown, BrownCounts};
 pub use lines::LONGEST_LINE;
+pub(crate) use lines::unpacked;
 pub use path::{StandardInput, TextPath, open};
 
 use crate::{DataError, Place};

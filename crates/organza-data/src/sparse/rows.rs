@@ -1,11 +1,8 @@
 //! Rows in memory: one list of entries, and where each row begins in it.
 
 use super::{MOST_FEATURES, RowProblem};
+use crate::dictionary::{self, Dictionary};
 use crate::{LeftOut, LineProblem, Place};
-use std::collections::HashMap;
-
-/// The largest number of groups: their numbers take 32 bits.
-const MOST_GROUPS: u64 = 1 << 32;
 
 /// Sparse rows with their labels and groups: 8 bytes an entry, 16 bytes a row and 4 more with groups.
 #[derive(Clone, Debug, Default)]
@@ -16,7 +13,7 @@ pub struct SparseRows {
     values: Vec<f32>,
     labels: Vec<f64>,
     groups: Vec<u32>,
-    names: HashMap<String, u32>,
+    names: Dictionary,
     left_out: LeftOut,
 }
 
@@ -151,14 +148,8 @@ impl SparseRows {
             if name.is_empty() {
                 return Err(RowProblem::EmptyGroup);
             }
-            let next = self.names.len() as u64;
-            if next >= MOST_GROUPS && !self.names.contains_key(name) {
-                return Err(RowProblem::TooManyGroups(MOST_GROUPS));
-            }
-            let number = match self.names.get(name) {
-                Some(number) => *number,
-                None => *self.names.entry(name.to_owned()).or_insert(next as u32),
-            };
+            let number =
+                self.names.number(name).ok_or(RowProblem::TooManyGroups(dictionary::LARGEST))?;
             self.groups.push(number);
         }
         self.starts.push(self.columns.len());
