@@ -93,8 +93,7 @@ impl Ledger {
             }
             Ask::Show(Show { file }) => DataSetLedger::open(&file)?,
         };
-        output.result(&Shown::new(&ledger)?)?;
-        Ok(())
+        output.result(&Shown::new(&ledger)?)
     }
 }
 

@@ -40,8 +40,7 @@ impl Predict {
         let reader = saved.reader.with_features(model.features());
         let rows = reader.read_all(&self.data, LabelKind::Ignored)?;
         let predictions = rows.iter().map(|row| model.predict(&row)).collect();
-        output.result(&Predictions { predictions })?;
-        Ok(())
+        output.result(&Predictions { predictions })
     }
 }
 

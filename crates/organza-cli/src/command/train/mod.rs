@@ -144,7 +144,6 @@ impl RunOptions {
         if !self.keep_private {
             folder.forget_private()?;
         }
-        output.result(&summary)?;
-        Ok(())
+        output.result(&summary)
     }
 }

@@ -2,7 +2,7 @@
 
 mod change;
 
-use anyhow::Context;
+use crate::files;
 use change::{set, set_some};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
@@ -400,12 +400,7 @@ impl Options {
 impl Start {
     fn settings(&self) -> anyhow::Result<Settings> {
         let mut settings = match (&self.settings, self.preset) {
-            (Some(path), _) => {
-                let name = path.display();
-                let text = std::fs::read(path).with_context(|| format!("cannot read {name}"))?;
-                serde_json::from_slice(&text)
-                    .with_context(|| format!("{name} is no settings file of this version"))?
-            }
+            (Some(path), _) => files::read_json(path, "is no settings file of this version")?,
             (None, Some(Preset::Paper)) => Settings::paper(),
             (None, Some(Preset::Brown1k)) => Settings::brown_1k(),
             (None, None) => Settings::standard(),

@@ -3,8 +3,8 @@
 use super::Score;
 use super::grid::Point;
 use super::price::Price;
+use crate::files;
 use crate::output::{DOUBT, GOOD};
-use anyhow::Context;
 use organza_ledger::SharedTotal;
 use organza_report::digits::{cost, near};
 use organza_report::page::{Cell, Fact, Page, Section, Table};
@@ -79,9 +79,7 @@ impl Ranking {
 
     /// Writes `tuning.json` and `tuning.html`.
     pub(super) fn write(&self, folder: &Path) -> anyhow::Result<()> {
-        let path = folder.join("tuning.json");
-        std::fs::write(&path, serde_json::to_string_pretty(self)? + "\n")
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        files::write_json(&folder.join("tuning.json"), self)?;
         self.page().write(folder, "tuning.html")?;
         Ok(())
     }
