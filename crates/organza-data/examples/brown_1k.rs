@@ -29,9 +29,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let word = |id: u32| &words.vocabulary.words()[id as usize];
     println!("the first pair: {} {}", word(first.target), word(first.context));
 
-    let negatives = Negatives::uniform(words.vocabulary.len())?;
+    let negatives = Negatives::uniform(words.vocabulary.len()).ok_or("no words")?;
     let [train, test] = [&parts.train, &parts.test].map(|units| units.output_counts(&samples));
-    println!("word frequencies alone: {:.4}", frequency_loss(&train, &test, 8, &negatives)?);
+    let loss = frequency_loss(&train, &test, 8, &negatives).ok_or("nothing to test on")?;
+    println!("word frequencies alone: {loss:.4}");
     println!("{:.2} s", started.elapsed().as_secs_f64());
     Ok(())
 }
