@@ -48,7 +48,7 @@ mod spectrum;
 mod table;
 mod tall;
 
-pub use noise::CountNoise;
+pub use noise::NoiseLaw;
 
 use crate::{Layout, ModelError, WordVectors, frequency_bias};
 use thiserror::Error;
@@ -78,7 +78,7 @@ pub struct NoisyCounts<'a> {
     /// The released cells, each at most once.
     pub pairs: &'a [CountedPair],
     /// The noise on each cell, in counts.
-    pub noise: CountNoise,
+    pub noise: NoiseLaw,
     /// The bar that noisy counts had to reach to be released. Without a bar all cells were, unless
     /// there is no noise: then those that are not listed are empty.
     pub bar: Option<f64>,
