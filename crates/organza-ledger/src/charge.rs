@@ -1,5 +1,6 @@
 //! One charge: what a block of steps may release.
 
+use crate::spending::Spending;
 use crate::{Event, EventError, KeyFingerprint, Neighbouring};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -63,7 +64,7 @@ impl Charge {
     }
 
     /// The same event in each of `steps`. An empty or reversed range is refused when it is charged.
-    pub(crate) fn block(purpose: impl Into<String>, steps: Range<u64>, event: Event) -> Self {
+    pub fn block(purpose: impl Into<String>, steps: Range<u64>, event: Event) -> Self {
         let length = steps.end.saturating_sub(steps.start);
         let (key, neighbouring) = (None, None);
         let purpose = purpose.into();
@@ -80,6 +81,11 @@ impl Charge {
     pub fn with_key(mut self, key: KeyFingerprint) -> Self {
         self.key = Some(key);
         self
+    }
+
+    /// All that these charges pay for, as an account prices it: equal events are counted together.
+    pub fn events<'a>(charges: impl IntoIterator<Item = &'a Self>) -> Vec<Event> {
+        charges.into_iter().collect::<Spending>().events()
     }
 
     /// The steps that are paid for.

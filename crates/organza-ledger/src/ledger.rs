@@ -144,13 +144,11 @@ impl Ledger {
 
     /// A ledger that goes on after all that `replay` holds; `storage` stands at its end.
     pub(crate) fn continuing(replay: Replay, path: &Path, storage: Box<dyn Storage>) -> Self {
-        let mut spending = Spending::default();
-        replay.charges.iter().for_each(|charge| spending.add(charge));
         Self {
             path: path.to_owned(),
             header: replay.header,
+            spending: replay.charges.iter().collect(),
             charges: replay.charges,
-            spending,
             checksum: replay.checksum,
             storage,
             broken: false,

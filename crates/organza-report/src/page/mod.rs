@@ -71,7 +71,6 @@ pub struct Section {
 enum Part {
     Text(String),
     Note(String),
-    List(Vec<String>),
     Code(String),
     Links(Vec<(String, String)>),
     Figure(Figure),
@@ -162,12 +161,6 @@ impl Section {
     /// A remark that stands out.
     pub fn note(self, text: impl Into<String>) -> Self {
         self.part(Part::Note(text.into()))
-    }
-
-    /// Points, one below another.
-    pub fn list(self, items: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        let items: Vec<String> = items.into_iter().map(Into::into).collect();
-        if items.is_empty() { self } else { self.part(Part::List(items)) }
     }
 
     /// Text whose spaces and lines are kept, such as a command or a tree of events.
