@@ -264,6 +264,31 @@ impl Event {
         }
     }
 
+    /// The events directly inside this one.
+    pub fn parts(&self) -> Vec<&Self> {
+        match self {
+            Self::Compose(events) => events.iter().collect(),
+            Self::Selected { by, noise, .. } => vec![by, noise],
+            Self::UniformMask { event, .. }
+            | Self::Cluster { event, .. }
+            | Self::Repeat { event, .. }
+            | Self::Poisson { event, .. } => vec![event],
+            Self::Gaussian { .. }
+            | Self::RoundedGaussian { .. }
+            | Self::DiscreteGaussian { .. }
+            | Self::Laplace { .. }
+            | Self::DiscreteLaplace { .. }
+            | Self::Pure { .. }
+            | Self::Added { .. }
+            | Self::Near { .. }
+            | Self::Approximate { .. }
+            | Self::Exponential { .. }
+            | Self::SparseVector { .. }
+            | Self::NoisyMax { .. }
+            | Self::LimitedDomain { .. } => Vec::new(),
+        }
+    }
+
     /// Checks every parameter, all the way down.
     ///
     /// # Errors

@@ -84,15 +84,17 @@ pub struct Planted {
 pub(crate) fn public_units(settings: &Settings) -> u64 {
     settings.canaries.map_or(0, |CanarySettings { repeated, repeats, tossed }| {
         let lines = repeated.saturating_mul(repeats).saturating_add(tossed / 2);
-        lines.saturating_mul(units_of_line(
-            settings.privacy.unit,
-            settings.objective(),
-            settings.model.window,
-        ))
+        lines.saturating_mul(settings.units_of_phrase())
     })
 }
 
-/// How many units a phrase in a line of its own is.
+impl Settings {
+    /// How many units a phrase of three words in a line of its own is.
+    pub fn units_of_phrase(&self) -> u64 {
+        units_of_line(self.privacy.unit, self.objective(), self.model.window)
+    }
+}
+
 fn units_of_line(unit: Unit, objective: Objective, window: u32) -> u64 {
     match unit {
         Unit::Pair => objective.samples_of(3, window),

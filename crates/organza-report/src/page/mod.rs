@@ -141,8 +141,8 @@ impl Fact {
     }
 
     /// Marks it as not private, and says why.
-    pub fn not_private(mut self, why: impl Into<String>) -> Self {
-        self.not_private = Some(why.into());
+    pub fn not_private<'a>(mut self, why: impl Into<Option<&'a str>>) -> Self {
+        self.not_private = why.into().map(str::to_owned);
         self
     }
 }

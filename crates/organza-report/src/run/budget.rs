@@ -182,15 +182,11 @@ impl Spending {
         let mut table =
             Table::new("ledger", ["purpose", "charged steps", "alone", "with all before"]);
         for Purpose { name, steps, alone, together } in &self.purposes {
-            let epsilon = |value: Option<f64>| match value {
-                Some(value) => Cell::number(value, cost(value)),
-                None => Cell::from(f64::NAN),
-            };
             table = table.row([
                 name.clone().into(),
                 Cell::from(*steps),
-                epsilon(*alone),
-                epsilon(*together),
+                Cell::cost(*alone),
+                Cell::cost(*together),
             ]);
         }
         section.table(table.caption(format!("Epsilon{delta}, rounded up.")))

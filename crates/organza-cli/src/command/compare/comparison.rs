@@ -86,7 +86,7 @@ impl Comparison {
             table = table.row([
                 row.method.to_string().into(),
                 Cell::from(row.epsilon.unwrap_or(f64::NAN)),
-                row.spent.map_or(Cell::from(f64::NAN), |spent| Cell::number(spent, cost(spent))),
+                Cell::cost(row.spent),
                 marked(row.test_loss),
                 marked(row.share_of_signal.unwrap_or(f64::NAN)),
                 marked(row.seconds),

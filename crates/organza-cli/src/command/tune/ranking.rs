@@ -112,11 +112,10 @@ impl Ranking {
                 true => cell.not_private(FROM_DATA),
                 false => cell,
             };
-            let epsilon = trial.epsilon;
             table = table.row([
                 trial.flags.join(" ").into(),
                 mark(trial.score.into(), "score"),
-                epsilon.map_or(Cell::from(f64::NAN), |it| Cell::number(it, cost(it))),
+                Cell::cost(trial.epsilon),
                 mark(trial.test_loss.into(), "test_loss"),
                 mark(trial.seconds.into(), "seconds"),
             ]);
