@@ -34,7 +34,7 @@ const SMALLEST_SUM: f64 = 1e-200;
 /// P(c) = - ln Pr(c1 | c0) - ln Pr(c2 | c0, c1)
 /// ```
 #[derive(Debug)]
-pub struct PhraseModel<'a> {
+pub(crate) struct PhraseModel<'a> {
     words: usize,
     dimensions: usize,
     target: &'a [f32],
@@ -112,7 +112,7 @@ impl<'a> PhraseModel<'a> {
 
 /// The phrases that begin with one word: what does not depend on the others is computed once.
 #[derive(Debug)]
-pub struct Continuations<'a> {
+pub(crate) struct Continuations<'a> {
     model: &'a PhraseModel<'a>,
     logits: Vec<f32>,
     halves: Vec<f64>,

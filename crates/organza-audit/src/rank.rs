@@ -27,7 +27,7 @@ pub enum Among {
 /// canary may be one of them, and only then is the rank of a phrase that had nothing to do with training
 /// exactly uniform.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rank {
+pub(crate) struct Rank {
     /// The others that it was compared with.
     pub others: u64,
     /// How many of them the model finds less likely.
@@ -62,7 +62,7 @@ impl Rank {
 
 /// Ranks a phrase, of which each word must be in the vocabulary. Equal log-perplexities are ties, broken
 /// at random.
-pub fn rank(
+pub(crate) fn rank(
     model: &PhraseModel<'_>,
     phrase: Phrase,
     among: Among,
@@ -94,7 +94,7 @@ pub fn rank(
 }
 
 /// Ranks phrases, each with randomness of its own: the same ones on any number of threads.
-pub fn ranks(
+pub(crate) fn ranks(
     model: &PhraseModel<'_>,
     phrases: &[Phrase],
     among: Among,

@@ -16,7 +16,7 @@ const LEARNING_ERRORS: [f64; 2] = [FALSE_ALARM, 0.05];
 /// how it is distributed. The numbers that differ most between the sides vote, each by how far its difference is
 /// above what the largest of that many useless numbers would show.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rule {
+pub(crate) struct Rule {
     votes: Vec<Vote>,
     threshold: f64,
     /// Whether scores above the threshold are the event, and stand for the unit being there; otherwise scores up to

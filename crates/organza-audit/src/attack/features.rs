@@ -41,7 +41,7 @@ impl Knowledge {
 /// Numbers that tell something about one run, by name. A number that is not there, or is none, counts as below all
 /// others.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Features(BTreeMap<String, f64>);
+pub(crate) struct Features(BTreeMap<String, f64>);
 
 impl Features {
     /// All that is looked at in a run: how it ended, its files and their fields, and of each table the values of the
