@@ -3,7 +3,7 @@
 use super::plan::{Batch, Part};
 use super::sample::Atoms;
 use super::sparse_vector;
-use super::{Direction, Pair, bounded_range, gaussian, laplace, pure, selection};
+use super::{Direction, Pair, bounded_range, gaussian, joint, laplace, pure, selection};
 use crate::normal;
 use organza_ledger::AccountError;
 
@@ -61,7 +61,7 @@ impl Prepared {
                     continue;
                 }
                 Part::Masked { share, noise_multiplier } => {
-                    (selection::masked(*share, *noise_multiplier, tail)?, *times)
+                    (joint::uniform_mask(*share, *noise_multiplier, tail)?, *times)
                 }
                 Part::Approximate { epsilon, delta } => {
                     (pure::approximate_pair(*epsilon, *delta, natural(*epsilon)), *times)
