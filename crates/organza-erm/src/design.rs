@@ -3,6 +3,7 @@
 use crate::bounds::InputBounds;
 use crate::loss::Loss;
 use organza_data::sparse::{Row, SparseRows};
+use std::borrow::Cow;
 
 /// How much a row is shrunk below its bound, to cover the rounding of its norm and its entries.
 const MARGIN: f64 = 1e-12;
@@ -15,7 +16,8 @@ const MARGIN: f64 = 1e-12;
 /// nothing but its own term of the loss.
 #[derive(Clone, Debug)]
 pub struct Design<'a> {
-    rows: &'a SparseRows,
+    rows: Cow<'a, SparseRows>,
+    bound: Option<f64>,
     factors: Vec<f64>,
     features: u64,
     intercept: bool,
@@ -25,14 +27,24 @@ pub struct Design<'a> {
 
 impl<'a> Design<'a> {
     /// The rows, of norm at most `bound` if there is one, with `features` features; labels as they are.
-    pub fn new(rows: &'a SparseRows, features: u64, bound: Option<f64>, intercept: bool) -> Self {
+    pub fn new(
+        rows: Cow<'a, SparseRows>,
+        features: u64,
+        bound: Option<f64>,
+        intercept: bool,
+    ) -> Self {
         let factors = rows.iter().map(|row| factor(&row, bound)).collect();
-        Self { rows, factors, features, intercept, labels: None }
+        Self { rows, bound, factors, features, intercept, labels: None }
     }
 
     /// The rows with all that was declared about them made true: the norm, and labels by
     /// [`Loss::bounded_label`].
-    pub fn bounded(rows: &'a SparseRows, features: u64, loss: Loss, input: &InputBounds) -> Self {
+    pub fn bounded(
+        rows: Cow<'a, SparseRows>,
+        features: u64,
+        loss: Loss,
+        input: &InputBounds,
+    ) -> Self {
         let design = Self::new(rows, features, Some(input.norm), input.intercept);
         Self { labels: Some((loss, input.label)), ..design }
     }
@@ -69,8 +81,13 @@ impl<'a> Design<'a> {
     }
 
     /// The rows themselves.
-    pub fn rows(&self) -> &'a SparseRows {
-        self.rows
+    pub fn rows(&self) -> &SparseRows {
+        &self.rows
+    }
+
+    /// The norm that longer rows are scaled down to.
+    pub fn bound(&self) -> Option<f64> {
+        self.bound
     }
 
     /// The entries of a row after the bound, the intercept's last.
@@ -116,7 +133,7 @@ mod tests {
             let mut entries: Vec<(u32, f32)> = (0..columns).map(|it| (it, value)).collect();
             let mut rows = SparseRows::new(Some(u64::from(columns)));
             rows.push(1.0, &mut entries, None).unwrap();
-            let design = Design::new(&rows, u64::from(columns), Some(1.0), false);
+            let design = Design::new(Cow::Borrowed(&rows), u64::from(columns), Some(1.0), false);
             let squares: Sum = design.entries(0).map(|(_, entry)| entry * entry).collect();
             assert!(squares.value() <= 1.0, "{value}: {}", squares.value() - 1.0);
             let scale = (1.0 - MARGIN) / rows.row(0).norm();

@@ -260,6 +260,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use organza_data::sparse::SparseRows;
+    use std::borrow::Cow;
 
     /// 300 rows of 8 features and the labels of three models, from a linear congruential generator.
     fn data(loss: Loss) -> SparseRows {
@@ -341,7 +342,7 @@ mod tests {
     fn minima_are_those_of_scikit_learn() {
         for (loss, expected) in REFERENCE {
             let rows = data(loss);
-            let design = Design::new(&rows, 8, None, true);
+            let design = Design::new(Cow::Borrowed(&rows), 8, None, true);
             let objective = Objective {
                 design: &design,
                 loss,
@@ -361,7 +362,7 @@ mod tests {
     #[test]
     fn a_sure_search_ends_even_by_gradient_steps_alone() {
         let rows = data(Loss::Logistic);
-        let design = Design::new(&rows, 8, Some(1.0), true);
+        let design = Design::new(Cow::Borrowed(&rows), 8, Some(1.0), true);
         // Noise of 1e5 on each coordinate: far from zero, where Newton's steps saturate.
         let linear: Vec<f64> = (0..9).map(|at| if at % 2 == 0 { 1e5 } else { -1e5 }).collect();
         for linear in [None, Some(linear.as_slice())] {
@@ -402,7 +403,7 @@ mod tests {
         let (count, value) = (200_000_usize, 49.3_f32);
         let mut rows = SparseRows::new(Some(1));
         (0..count).for_each(|_| rows.push(0.0, &mut [(0, value)], None).unwrap());
-        let design = Design::new(&rows, 1, None, false);
+        let design = Design::new(Cow::Borrowed(&rows), 1, None, false);
         let objective = Objective {
             design: &design,
             loss: Loss::Logistic,
@@ -429,7 +430,7 @@ mod tests {
     fn gradients_are_finite_differences_of_the_objective() {
         for loss in [Loss::Linear, Loss::Logistic, Loss::Poisson, Loss::Sigmoid] {
             let rows = data(if loss == Loss::Sigmoid { Loss::Logistic } else { loss });
-            let design = Design::new(&rows, 8, Some(1.0), true);
+            let design = Design::new(Cow::Borrowed(&rows), 8, Some(1.0), true);
             let linear: Vec<f64> = (0..9).map(|at| 0.01 * f64::from(at)).collect();
             let objective = Objective {
                 design: &design,

@@ -264,6 +264,7 @@ mod tests {
     use organza_accountant::Accountant;
     use organza_data::sparse::SparseRows;
     use organza_ledger::testing::paid;
+    use std::borrow::Cow;
 
     const LAMBDA: f64 = 2.0;
     const RUNS: u64 = 20_000;
@@ -276,7 +277,7 @@ mod tests {
 
     /// How often the released weight is above 0.5.
     fn share_above(perturbation: &Perturbation, rows: &SparseRows, purpose: &str) -> f64 {
-        let design = Design::new(rows, 1, Some(1.0), false);
+        let design = Design::new(Cow::Borrowed(rows), 1, Some(1.0), false);
         let runs = RUNS;
         let above = (0..runs).filter(|run| {
             let release = perturbation.release(purpose, &RandomSource::from_seed(*run));

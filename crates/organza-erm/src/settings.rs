@@ -2,14 +2,18 @@
 
 use crate::bounds::InputBounds;
 use crate::loss::Loss;
-use crate::weights::Constraint;
-use organza_ledger::{LedgerSettings, Neighbouring, Share, Unit};
-use organza_mechanism::SelectionRule;
-use organza_train::SettingError;
+use crate::reader::Reader;
+use organza_ledger::{LedgerSettings, Neighbouring, Unit};
+use organza_mechanism::{NoisyCount, SelectionRule};
+use organza_train::settings::{EngineSettings, RunSettings, Steps};
+use organza_train::{Constraint, SettingError};
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// The version of the settings' form.
-pub const SETTINGS_VERSION: u64 = 2;
+pub const SETTINGS_VERSION: u64 = 3;
+/// The weight of the squared norm unless asked otherwise.
+pub(crate) const L2: f64 = 1e-4;
 
 /// How a model is fitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,12 +78,27 @@ impl std::fmt::Display for Method {
     }
 }
 
+/// Where rows come from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DataSettings {
+    /// The rows to fit.
+    pub path: PathBuf,
+    /// Rows to measure the model with.
+    pub test: Option<PathBuf>,
+    /// How both are read.
+    pub reader: Reader,
+}
+
 /// All that determines a fit beside the data. What is `None` follows from public numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// The version of this form.
     pub version: u64,
+    /// Where rows come from; none if they are handed over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<DataSettings>,
     /// The model.
     pub model: Loss,
     /// The method.
@@ -135,6 +154,7 @@ impl Settings {
     pub fn new(model: Loss) -> Self {
         Self {
             version: SETTINGS_VERSION,
+            data: None,
             model,
             method: Method::best(model),
             epsilon: 1.0,
@@ -157,17 +177,6 @@ impl Settings {
             steps: None,
             batch: None,
             learning_rate: None,
-        }
-    }
-
-    /// What a fit asks of the ledger of its data set: its whole budget, to which its charges keep.
-    pub fn share(&self) -> Share {
-        Share {
-            purpose: format!("erm {}", self.method),
-            epsilon: self.epsilon,
-            delta: self.delta,
-            unit: self.method.unit(),
-            neighbouring: self.method.neighbouring(),
         }
     }
 
@@ -211,7 +220,7 @@ impl Settings {
             let fits = value.is_none_or(|value| value > 0.0 && value.is_finite());
             require(setting, value, fits, "above 0 and finite")
         };
-        require("version", Some(self.version), self.version == SETTINGS_VERSION, "2")?;
+        require("version", Some(self.version), self.version == SETTINGS_VERSION, "3")?;
         positive("--epsilon", Some(self.epsilon))?;
         let is_share = |value: f64| value > 0.0 && value < 1.0;
         require("--delta", Some(self.delta), is_share(self.delta), "above 0 and below 1")?;
@@ -255,6 +264,43 @@ impl Settings {
         let expected =
             "without --radius and --box: its proof is for free weights, which --l2 keeps small";
         require("--method", Some(self.method), free, expected)
+    }
+}
+
+impl RunSettings for Settings {
+    fn engine(&self) -> EngineSettings {
+        let Self { method, epsilon, delta, .. } = *self;
+        let mut engine = EngineSettings::new("erm", method.unit(), epsilon, delta);
+        engine.name[1] = method.to_string().into();
+        engine.private = method != Method::None;
+        engine.steps = match method {
+            Method::None | Method::Objective => None,
+            Method::Dpsgd => Some(Steps::Everywhere),
+            _ => Some(Steps::Selected),
+        };
+        engine.privacy.neighbouring = method.neighbouring();
+        // What the printed noise costs has no bound, and is only told.
+        engine.privacy.epsilon = (method != Method::Printed).then_some(epsilon);
+        engine.privacy.units = self.units;
+        engine.units_are_public = NoisyCount::is_public(method.neighbouring());
+        // Fits are short: all steps are one charge.
+        (engine.training.evaluations, engine.training.checkpoints) = (1, 1);
+        (engine.ledger, engine.seed) = (self.ledger.clone(), self.seed);
+        engine
+    }
+
+    fn ledger(&mut self) -> Option<&mut LedgerSettings> {
+        self.ledger.as_mut()
+    }
+
+    fn moved(&mut self, now: &Self) {
+        if let (Some(data), Some(now)) = (&mut self.data, &now.data) {
+            (data.path, data.test) = (now.path.clone(), now.test.clone());
+        }
+    }
+
+    fn check(&self) -> Result<(), SettingError> {
+        Self::check(self)
     }
 }
 

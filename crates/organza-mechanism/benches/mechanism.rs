@@ -9,8 +9,8 @@ use organza_ledger::{Charged, MaxNoise, Neighbouring};
 use organza_mechanism::random::Purpose;
 use organza_mechanism::sample::{exponential, fill_normal, fill_normal_f32, gumbel, laplace};
 use organza_mechanism::{
-    BatchSum, By, NoiseSettings, Plan, PlanSettings, PoissonSampler, RandomSource,
-    SelectionSettings, Shape, UnitGradient,
+    BatchSum, By, NoiseSettings, Plan, PlanSettings, RandomSource, Sampler, SelectionSettings,
+    Shape, UnitGradient,
 };
 use std::cell::Cell;
 use std::hint::black_box;
@@ -48,7 +48,7 @@ fn gradient(unit: u64, rows: u64, gradient: &mut UnitGradient) {
 /// Steps of a plan, one after another, all of them paid for.
 struct Steps {
     rows: u64,
-    sampler: PoissonSampler,
+    sampler: Sampler,
     paid: Charged,
     next: Cell<u64>,
 }

@@ -4,7 +4,7 @@
 //! takes no memory of the size of a table.
 
 use crate::average::Average;
-use crate::tables::{SavedTables, TableState, Tables};
+use crate::tables::{List, SavedTables, Tables};
 use organza_mechanism::ReleasedClip;
 use safetensors::tensor::{Dtype, Metadata};
 use serde::{Deserialize, Serialize};
@@ -62,13 +62,6 @@ struct Facts {
     clip: Option<u64>,
 }
 
-/// A list of numbers to be written.
-enum List<'a> {
-    Floats(&'a [f32]),
-    Counts(&'a [u32]),
-    Doubles(&'a [f64]),
-}
-
 impl List<'_> {
     fn kind(&self) -> (&'static str, usize, usize) {
         match self {
@@ -117,6 +110,10 @@ impl SavedTables for Lists {
     fn counts(&mut self, name: &str) -> Option<Vec<u32>> {
         self.counts.remove(name)
     }
+
+    fn doubles(&mut self, name: &str) -> Option<Vec<f64>> {
+        self.doubles.remove(name)
+    }
 }
 
 impl Checkpoint {
@@ -127,15 +124,8 @@ impl Checkpoint {
     pub fn write(&self, to: &mut impl Write) -> io::Result<()> {
         let (sums, snapshots) = self.average.state();
         let best = self.best.as_ref();
-        let tables = self.tables.state();
-        let mut lists: Vec<(&str, List<'_>)> = tables
-            .iter()
-            .map(|state| match *state {
-                TableState::Floats(name, values) => (name, List::Floats(values)),
-                TableState::Counts(name, values) => (name, List::Counts(values)),
-            })
-            .collect();
-        lists.push((AVERAGE, List::Doubles(sums)));
+        let mut lists = self.tables.state();
+        lists.push((AVERAGE, List::Doubles(sums.into())));
         lists.push((BEST, List::Floats(best.map_or(&[], |best| &best.parameters))));
         // Wider values first, as the format asks for what is aligned; otherwise in this order.
         lists.sort_by_key(|(_, list)| std::cmp::Reverse(list.kind().2));
@@ -217,6 +207,7 @@ impl Checkpoint {
             || best.as_ref().is_some_and(|best| best.parameters.len() != coordinates)
             || !lists.floats.is_empty()
             || !lists.counts.is_empty()
+            || !lists.doubles.is_empty()
         {
             return Err(of_this_run());
         }

@@ -4,11 +4,11 @@ use crate::average::Average;
 use crate::checkpoint::Checkpoint;
 use crate::plain::PlainBatch;
 use crate::purse::Purse;
-use crate::run::{RunError, RunPlan, StepMethod, make_step, tables};
+use crate::run::{RunError, RunPlan, make_step, tables};
 use crate::tables::Tables;
 use crate::task::Task;
 use organza_ledger::Charged;
-use organza_mechanism::{PoissonSampler, RandomSource};
+use organza_mechanism::{RandomSource, Sampler};
 
 /// The steps of a plan, all paid for before the first.
 ///
@@ -18,7 +18,7 @@ pub struct Stepper<T> {
     plan: RunPlan,
     source: RandomSource,
     /// Without privacy there is none.
-    paid: Option<(PoissonSampler, Charged)>,
+    paid: Option<(Sampler, Charged)>,
     state: Checkpoint,
     plain: PlainBatch,
 }
@@ -37,10 +37,7 @@ impl<T: Task> Stepper<T> {
         mut purse: Option<&mut Purse>,
     ) -> Result<Self, RunError> {
         let mut pay = |charge| Ok(purse.as_mut().ok_or(RunError::NoPurse)?.charge(charge)?);
-        let sampler = match &plan.method {
-            StepMethod::Private(private) => Some(private.sampler(name, task.units(), &source)),
-            StepMethod::NotPrivate { .. } => None,
-        };
+        let sampler = plan.method.sampler(name, &task, &source);
         let tables = tables(&task, &plan, sampler.as_ref(), initial, &mut pay)?;
         let paid = match sampler {
             Some(sampler) => {

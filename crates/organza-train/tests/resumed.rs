@@ -10,8 +10,8 @@ use organza_mechanism::{
 };
 use organza_train::metrics::Point;
 use organza_train::{
-    Losses, Observer, OptimizerSettings, Outcome, Purse, ReadRows, RunError, RunFolder, RunPlan,
-    StepMethod, Task, WriteRows, run,
+    Constraint, Losses, Observer, OptimizerSettings, Outcome, Projection, Purse, ReadRows,
+    RunError, RunFolder, RunPlan, StepMethod, Task, WriteRows, run,
 };
 use std::path::Path;
 
@@ -160,6 +160,7 @@ fn holds(folder: &Path, plan: &RunPlan) -> bool {
         OptimizerSettings::Adam { .. } if everything => "first_moment",
         OptimizerSettings::Adam { .. } => "resting",
         OptimizerSettings::Adagrad { .. } => "squares",
+        OptimizerSettings::Projected(_) => "changes",
     };
     text.contains(name) && text.contains("\\\"clip\\\"") == adapts
 }
@@ -186,8 +187,16 @@ fn methods() -> Vec<StepMethod> {
     ]
 }
 
-fn optimizers() -> [OptimizerSettings; 3] {
+fn optimizers() -> [OptimizerSettings; 4] {
+    let projected = Projection {
+        learning_rate: 0.5,
+        l2: 1e-3,
+        shrinking: u64::from(ROWS),
+        constraint: Constraint::Ball(100.0),
+        average_from: STEPS / 2,
+    };
     [
+        OptimizerSettings::Projected(projected),
         OptimizerSettings::adam(0.05),
         OptimizerSettings::Sgd { learning_rate: 0.5 },
         OptimizerSettings::Adagrad { learning_rate: 0.1, epsilon: 1e-10 },

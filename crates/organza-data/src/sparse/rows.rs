@@ -3,9 +3,10 @@
 use super::{MOST_FEATURES, RowProblem};
 use crate::dictionary::{self, Dictionary};
 use crate::{LeftOut, LineProblem, Place};
+use serde::Serialize;
 
 /// Sparse rows with their labels and groups: 8 bytes an entry, 16 bytes a row and 4 more with groups.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct SparseRows {
     features: Option<u64>,
     starts: Vec<usize>,
@@ -13,7 +14,9 @@ pub struct SparseRows {
     values: Vec<f32>,
     labels: Vec<f64>,
     groups: Vec<u32>,
+    #[serde(skip)]
     names: Dictionary,
+    #[serde(skip)]
     left_out: LeftOut,
 }
 

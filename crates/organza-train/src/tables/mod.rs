@@ -14,6 +14,7 @@ mod lent;
 mod owed;
 mod parts;
 mod powers;
+mod projected;
 mod reading;
 mod regions;
 mod resting;
@@ -26,10 +27,11 @@ mod upkeep;
 
 pub(crate) use adagrad::AdagradSettings;
 pub(crate) use adam::AdamSettings;
+pub use projected::{Constraint, Projection};
 pub(crate) use reading::{Asked, Standing, UnitDraws};
 pub use reading::{Reading, SettledRows};
 pub(crate) use sgd::Sgd;
-pub(crate) use state::{SavedTables, TableState, WEIGHTS};
+pub(crate) use state::{List, SavedTables, TableState, WEIGHTS};
 pub use upkeep::Upkeep;
 pub(crate) use upkeep::{deferred, defers};
 

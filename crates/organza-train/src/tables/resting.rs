@@ -29,7 +29,7 @@ use super::parts::{FETCHED, each_few_parts, fetch};
 use super::powers::{power_of_two, running_power};
 use super::regions::{Borders, Region, each_region};
 use super::series::Series;
-use super::{Asked, SavedTables, Standing, TableState, WEIGHTS, Weights};
+use super::{Asked, List, SavedTables, Standing, TableState, WEIGHTS, Weights};
 use crate::optimizer::{Optimizer, Runs};
 use known::Known;
 use organza_mechanism::Shape;
@@ -209,8 +209,8 @@ impl Optimizer for Resting {
     }
 
     fn state<'a>(&'a self, weights: &'a [f32]) -> Vec<TableState<'a>> {
-        let state = TableState::Counts(RESTING, &self.known.state);
-        vec![TableState::Floats(WEIGHTS, weights), state]
+        let state = (RESTING, List::Counts(&self.known.state));
+        vec![(WEIGHTS, List::Floats(weights)), state]
     }
 
     fn resume(

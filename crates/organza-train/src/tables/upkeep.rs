@@ -3,7 +3,7 @@
 use super::owed::has_room;
 use super::resting::MOST_STEPS;
 use crate::optimizer::OptimizerSettings;
-use organza_mechanism::{Deferral, DeferredGrid, OwedNoise, Plan, PoissonSampler, Shape};
+use organza_mechanism::{Deferral, DeferredGrid, OwedNoise, Plan, Sampler, Shape};
 
 /// How many rows a unit is taken to read; a pair with eight negatives has ten.
 const ROWS_OF_A_UNIT: f64 = 16.0;
@@ -88,7 +88,7 @@ pub(crate) fn defers(
 /// # Privacy
 /// It depends on settings, and on first weights that were drawn by chance or released.
 pub(crate) fn deferred(
-    sampler: &PoissonSampler,
+    sampler: &Sampler,
     grid: &DeferredGrid,
     optimizer: OptimizerSettings,
     initial: &[f32],
