@@ -1,8 +1,9 @@
 //! The ledger: a file to which every charge is written before anything is released.
 
+use crate::atomic::sync_folder;
 use crate::line::Line;
 use crate::spending::Spending;
-use crate::storage::{Memory, Storage, sync_folder};
+use crate::storage::{Memory, Storage};
 use crate::{Charge, Event, Header, LedgerError, Replay, TornLine};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufReader, ErrorKind, Seek, SeekFrom};
