@@ -31,7 +31,7 @@ mod perplexity;
 mod rank;
 mod report;
 #[cfg(test)]
-mod testing;
+mod tests;
 mod words;
 
 pub use audit::{AuditError, AuditOptions, audit};

@@ -187,7 +187,7 @@ fn log_sum_of_exponentials(values: impl Iterator<Item = f64> + Clone) -> f64 {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::testing::{model, parameters};
+    use crate::tests::{model, parameters};
     use organza_data::Phrase;
     use organza_model::Layout;
 

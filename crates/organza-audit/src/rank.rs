@@ -113,7 +113,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::chi_squared::uniformity;
-    use crate::testing::{model, parameters};
+    use crate::tests::{model, parameters};
     use organza_data::random_phrase;
     use organza_model::Layout;
 

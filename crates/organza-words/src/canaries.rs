@@ -238,7 +238,7 @@ mod tests {
             let shares = organza_data::split::Shares { validation: 0.1, test: 0.1 };
             let sides = organza_data::split::Sides::by_unit(&text, Unit::Line, shares, 1).unwrap();
             let words = organza_data::VocabularySource::vocabulary(
-                &organza_data::DeclaredPublic::at_least(1),
+                &organza_data::DeclaredPublic { minimum_count: Some(1), size: None },
                 &text,
             );
             let words = words.unwrap().vocabulary;

@@ -159,12 +159,7 @@ pub enum Method {
 
 impl std::fmt::Display for Method {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(match self {
-            Self::None => "none",
-            Self::Counts => "counts",
-            Self::Dpsgd => "dpsgd",
-            Self::Sparse => "sparse",
-        })
+        self.serialize(formatter)
     }
 }
 

@@ -161,11 +161,6 @@ impl DeclaredPublic {
         Self { size: Some(size), minimum_count: None }
     }
 
-    /// All words that occur `minimum_count` times or more, the most frequent first.
-    pub fn at_least(minimum_count: u64) -> Self {
-        Self { size: None, minimum_count: Some(minimum_count) }
-    }
-
     fn statement(self, found: usize) -> String {
         let which = if self.size.is_some() { "the most frequent words" } else { "all words" };
         let often = self
@@ -226,7 +221,8 @@ mod tests {
             "{said}"
         );
         assert_eq!(words(&DeclaredPublic::most_frequent(3)).unwrap().0, ["a", "b", "c"]);
-        let (all, said) = words(&DeclaredPublic::at_least(2)).unwrap();
+        let (all, said) =
+            words(&DeclaredPublic { minimum_count: Some(2), ..DeclaredPublic::default() }).unwrap();
         assert_eq!(all, ["a", "b", "c", "z"]);
         assert!(said.starts_with("all words that occur 2 times or more (4), counted"), "{said}");
         let both = DeclaredPublic { size: Some(10), minimum_count: Some(3) };
@@ -237,7 +233,10 @@ mod tests {
     fn a_size_that_cannot_be_had_is_refused() {
         let error = words(&DeclaredPublic::most_frequent(6)).unwrap_err().to_string();
         assert!(error.contains("a vocabulary of 6 words") && error.contains("only 5"), "{error}");
-        for source in [DeclaredPublic::most_frequent(1), DeclaredPublic::at_least(4)] {
+        for source in [
+            DeclaredPublic::most_frequent(1),
+            DeclaredPublic { minimum_count: Some(4), ..DeclaredPublic::default() },
+        ] {
             let error = words(&source).unwrap_err();
             assert!(matches!(error, DataError::VocabularyTooSmall { .. }), "{error}");
         }
