@@ -2,11 +2,12 @@
 
 mod change;
 
+use crate::command::ledger::LedgerOptions;
 use crate::files;
 use change::{set, set_some};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use organza_ledger::{LedgerSettings, Neighbouring, Unit};
+use organza_ledger::{Neighbouring, Unit};
 use organza_mechanism::{By, SelectionRule};
 use organza_train::OptimizerName;
 use organza_words::settings::{CanarySettings, Method, Settings, VocabularyOrigin};
@@ -124,13 +125,8 @@ struct Privacy {
         value_parser = named::<Neighbouring>(&["add-remove", "replace-one"])
     )]
     neighbouring: Option<Neighbouring>,
-    /// The ledger of the data set, made by `organza ledger create`: its runs share one budget, and this one is
-    /// refused if there is not enough left
-    #[arg(long, value_name = "FILE")]
-    ledger: Option<PathBuf>,
-    /// The name that the data set of the ledger must have
-    #[arg(long, value_name = "NAME", requires = "ledger")]
-    dataset: Option<String>,
+    #[command(flatten)]
+    ledger: LedgerOptions,
     /// Make the run repeatable, for tests and research: with a seed it is NOT private
     #[arg(long)]
     seed: Option<u64>,
