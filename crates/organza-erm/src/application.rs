@@ -91,7 +91,7 @@ impl<'a> Application for Linear<'a> {
             Rows::Known(rows, features) => (rows, features, None, None),
             Rows::Unreleased(table) => {
                 let released = categories::release(settings, &table, named.as_deref(), releases)?;
-                let categories::Released { columns, statement } = released;
+                let categories::ReleasedColumns { columns, statement } = released;
                 let rows = Cow::Owned(table.with_columns(&columns));
                 (rows, columns.width(), Some(columns), statement)
             }

@@ -18,7 +18,7 @@ const EACH_OF_GROUP: u64 = 16;
 const FEW: u64 = 2;
 
 /// The columns with the categories that many units have, and what is said about them.
-pub(crate) struct Released {
+pub(crate) struct ReleasedColumns {
     pub(crate) columns: Columns,
     /// None without privacy.
     pub(crate) statement: Option<String>,
@@ -47,10 +47,10 @@ pub(crate) fn release(
     table: &UnreleasedRows,
     groups: Option<&Groups>,
     releases: &mut Releases<'_>,
-) -> Result<Released, Failure> {
+) -> Result<ReleasedColumns, Failure> {
     let Some(noise) = releases.noise(CATEGORIES) else {
         let columns = table.columns().with_categories(table.raw_categories());
-        return Ok(Released { columns, statement: None });
+        return Ok(ReleasedColumns { columns, statement: None });
     };
     let plan = plan(settings, items_of_unit(settings, table), noise)?;
     let release = plan.release(CATEGORIES, releases.source());
@@ -71,7 +71,7 @@ pub(crate) fn release(
         plan.threshold(),
         settings.method.unit(),
     );
-    Ok(Released { columns, statement: Some(statement) })
+    Ok(ReleasedColumns { columns, statement: Some(statement) })
 }
 
 /// How many categories of a unit count, by what is declared alone.

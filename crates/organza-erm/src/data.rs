@@ -58,7 +58,7 @@ pub enum FitError {
 
 /// Rows whose features are known, or not yet.
 #[derive(Clone, Debug, Serialize)]
-pub enum Rows<'a> {
+pub(crate) enum Rows<'a> {
     /// With so many features.
     Known(Cow<'a, SparseRows>, u64),
     /// Categories come first.

@@ -15,7 +15,7 @@ const MARGIN: f64 = 1e-12;
 /// The factor of a row and its label depend on that row and the declared bounds alone, so one record changes
 /// nothing but its own term of the loss.
 #[derive(Clone, Debug)]
-pub struct Design<'a> {
+pub(crate) struct Design<'a> {
     rows: Cow<'a, SparseRows>,
     bound: Option<f64>,
     factors: Vec<f64>,
@@ -27,7 +27,7 @@ pub struct Design<'a> {
 
 impl<'a> Design<'a> {
     /// The rows, of norm at most `bound` if there is one, with `features` features; labels as they are.
-    pub fn new(
+    pub(crate) fn new(
         rows: Cow<'a, SparseRows>,
         features: u64,
         bound: Option<f64>,
@@ -39,7 +39,7 @@ impl<'a> Design<'a> {
 
     /// The rows with all that was declared about them made true: the norm, and labels by
     /// [`Loss::bounded_label`].
-    pub fn bounded(
+    pub(crate) fn bounded(
         rows: Cow<'a, SparseRows>,
         features: u64,
         loss: Loss,
@@ -50,48 +50,43 @@ impl<'a> Design<'a> {
     }
 
     /// The number of rows. *Not private* unless declared public.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there are no rows.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
     /// The number of features, without the intercept.
-    pub fn features(&self) -> u64 {
+    pub(crate) fn features(&self) -> u64 {
         self.features
     }
 
     /// Whether there is an intercept; its coordinate comes after the features.
-    pub fn intercept(&self) -> bool {
+    pub(crate) fn intercept(&self) -> bool {
         self.intercept
     }
 
     /// The number of coordinates of a model (p).
-    pub fn coordinates(&self) -> u64 {
+    pub(crate) fn coordinates(&self) -> u64 {
         self.features + u64::from(self.intercept)
     }
 
     /// The label of a row, within bounds if they were declared.
-    pub fn label(&self, index: usize) -> f64 {
+    pub(crate) fn label(&self, index: usize) -> f64 {
         let label = self.rows.row(index).label;
         self.labels.map_or(label, |(loss, bound)| loss.bounded_label(label, bound))
     }
 
     /// The rows themselves.
-    pub fn rows(&self) -> &SparseRows {
+    pub(crate) fn rows(&self) -> &SparseRows {
         &self.rows
     }
 
     /// The norm that longer rows are scaled down to.
-    pub fn bound(&self) -> Option<f64> {
+    pub(crate) fn bound(&self) -> Option<f64> {
         self.bound
     }
 
     /// The entries of a row after the bound, the intercept's last.
-    pub fn entries(&self, index: usize) -> impl Iterator<Item = (u32, f64)> {
+    pub(crate) fn entries(&self, index: usize) -> impl Iterator<Item = (u32, f64)> {
         let factor = self.factors[index];
         let last = self.intercept.then_some((self.features as u32, 1.0));
         let entries = self.rows.row(index).entries();
@@ -103,7 +98,7 @@ impl<'a> Design<'a> {
     }
 
     /// The margin of a row under dense coordinates.
-    pub fn margin(&self, index: usize, coordinates: &[f64]) -> f64 {
+    pub(crate) fn margin(&self, index: usize, coordinates: &[f64]) -> f64 {
         self.entries(index).map(|(column, value)| coordinates[column as usize] * value).sum()
     }
 }

@@ -43,7 +43,7 @@ fn exact(settings: &Settings, task: &LinearTask<'_>) -> Vec<f64> {
         intercept_in_norm: false,
         linear: None,
     };
-    objective.minimise(EXACT).coordinates
+    objective.minimise(EXACT)
 }
 
 /// The minimum of a tilted objective, which is charged.

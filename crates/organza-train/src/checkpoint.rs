@@ -15,26 +15,26 @@ use thiserror::Error;
 
 /// The state of training after a number of steps.
 #[derive(Debug)]
-pub struct Checkpoint {
+pub(crate) struct Checkpoint {
     /// The parameters with the state of their optimizer, and the steps that were made.
-    pub tables: Tables,
+    pub(crate) tables: Tables,
     /// The running average of the parameters.
-    pub average: Average,
+    pub(crate) average: Average,
     /// The parameters that did best on validation data; kept without privacy only.
-    pub best: Option<Best>,
+    pub(crate) best: Option<Best>,
     /// What the next step clips to, where the clip adapts.
-    pub clip: Option<ReleasedClip>,
+    pub(crate) clip: Option<ReleasedClip>,
 }
 
 /// The parameters with the smallest validation loss so far.
 ///
 /// *Not private*: the choice comes from the data. A private run never makes it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Best {
+pub(crate) struct Best {
     /// The validation loss.
-    pub loss: f64,
+    pub(crate) loss: f64,
     /// The parameters.
-    pub parameters: Vec<f32>,
+    pub(crate) parameters: Vec<f32>,
 }
 
 /// A checkpoint that cannot be used.
@@ -121,7 +121,7 @@ impl Checkpoint {
     ///
     /// # Errors
     /// Whatever the disk says.
-    pub fn write(&self, to: &mut impl Write) -> io::Result<()> {
+    pub(crate) fn write(&self, to: &mut impl Write) -> io::Result<()> {
         let (sums, snapshots) = self.average.state();
         let best = self.best.as_ref();
         let mut lists = self.tables.state();
@@ -156,7 +156,11 @@ impl Checkpoint {
     ///
     /// # Errors
     /// If it is damaged, or of another run.
-    pub fn read(from: &mut impl Read, length: u64, fresh: Tables) -> Result<Self, CheckpointError> {
+    pub(crate) fn read(
+        from: &mut impl Read,
+        length: u64,
+        fresh: Tables,
+    ) -> Result<Self, CheckpointError> {
         let mut size = [0; 8];
         from.read_exact(&mut size).map_err(wrong)?;
         let size = u64::from_le_bytes(size);

@@ -4,8 +4,8 @@
 //! [`OptimizerSettings`] with its arms, and a line in `OptimizerSettings::TABLE`.
 
 use crate::tables::{
-    AdagradSettings, AdamSettings, Asked, List, Projection, SavedTables, Sgd, Standing, TableState,
-    Upkeep, WEIGHTS, Weights,
+    AdagradSettings, AdamSettings, List, Projection, RowRequest, SavedTables, Sgd, Standing,
+    TableState, Upkeep, WEIGHTS, Weights,
 };
 use organza_mechanism::{Noised, OwedNoise, Shape, TouchedRows};
 use serde::{Deserialize, Serialize};
@@ -230,7 +230,7 @@ pub(crate) trait Optimizer: std::fmt::Debug + Send + Sync {
     }
 
     /// Puts what rows are worth into their places in the table, until they are given back.
-    fn lend(&mut self, _weights: Weights<'_>, _rows: Asked<'_>) {}
+    fn lend(&mut self, _weights: Weights<'_>, _rows: RowRequest<'_>) {}
 
     /// Ends all lending; `late` are the rows that were read by their [`Optimizer::value`].
     fn give_back(&mut self, _weights: Weights<'_>, _late: &[u32]) {}

@@ -5,7 +5,6 @@ use crate::checkpoint::Checkpoint;
 use crate::plain::PlainBatch;
 use crate::purse::Purse;
 use crate::run::{RunError, RunPlan, make_step, tables};
-use crate::tables::Tables;
 use crate::task::Task;
 use organza_ledger::Charged;
 use organza_mechanism::{RandomSource, Sampler};
@@ -62,9 +61,9 @@ impl<T: Task> Stepper<T> {
         make_step(task, plan, source, state.tables.steps(), state, paid, plain)
     }
 
-    /// The parameters as they are now.
-    pub fn tables(&mut self) -> &mut Tables {
-        &mut self.state.tables
+    /// Whether rows wait until they are read.
+    pub fn waits(&self) -> bool {
+        self.state.tables.wait()
     }
 
     /// The parameters, averaged if the plan says so.

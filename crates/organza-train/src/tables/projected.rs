@@ -1,7 +1,7 @@
 //! Gradient descent on weights that shrink, stay in a set and are averaged, at the cost of what is touched.
 
 use super::lent::LENT;
-use super::{Asked, List, SavedTables, Standing, TableState, Upkeep, WEIGHTS, Weights};
+use super::{List, RowRequest, SavedTables, Standing, TableState, Upkeep, WEIGHTS, Weights};
 use crate::optimizer::{Optimizer, Rule, Runs};
 use organza_mechanism::Shape;
 use serde::{Deserialize, Serialize};
@@ -230,7 +230,7 @@ impl Optimizer for Projected {
         (!self.by_row.is_empty()).then_some(Standing { by_row: &self.by_row, at_rest })
     }
 
-    fn lend(&mut self, weights: Weights<'_>, rows: Asked<'_>) {
+    fn lend(&mut self, weights: Weights<'_>, rows: RowRequest<'_>) {
         let now = time_after(weights.steps);
         let mut put = |row: u32| {
             if let Some(time) = self.by_row.get_mut(row as usize).filter(|time| **time != now) {
@@ -241,8 +241,8 @@ impl Optimizer for Projected {
             }
         };
         match rows {
-            Asked::All => (0..weights.shape.rows() as u32).for_each(put),
-            Asked::Of(units) => units.iter().flat_map(|it| &it.rows).for_each(|row| put(*row)),
+            RowRequest::All => (0..weights.shape.rows() as u32).for_each(put),
+            RowRequest::Of(units) => units.iter().flat_map(|it| &it.rows).for_each(|row| put(*row)),
         }
     }
 

@@ -14,7 +14,7 @@ const PRICE: f64 = 2.0;
 
 /// When coordinates are brought up to date.
 #[derive(Clone, Debug)]
-pub enum Upkeep {
+pub(crate) enum Upkeep {
     /// All of them at every step.
     EveryStep,
     /// When they are read (Adam).
@@ -29,7 +29,7 @@ impl Upkeep {
     ///
     /// # Privacy
     /// It depends on settings alone.
-    pub fn of_private(
+    pub(crate) fn of_private(
         plan: &Plan,
         optimizer: OptimizerSettings,
         steps: u64,
@@ -47,7 +47,7 @@ impl Upkeep {
     }
 
     /// What is cheaper to expect, for a run without privacy.
-    pub fn of_plain(
+    pub(crate) fn of_plain(
         shape: &Shape,
         expected_batch: f64,
         optimizer: OptimizerSettings,
