@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let text = TokenisedText::read(&source, &Tokeniser::PAPER, Layout::Lines)?;
     let words = DeclaredPublic::most_frequent(1000).vocabulary(&text)?;
     let corpus = text.into_corpus(&words.vocabulary).ordered_by_name_hash();
-    println!("{} texts, {} sentences", corpus.texts().len(), corpus.line_count());
+    println!("{} sentences", corpus.line_count());
     println!("{}: {}", words.fact.name, words.fact.value);
 
     let samples = Samples::new(corpus, Objective::SkipGram, 4)?;

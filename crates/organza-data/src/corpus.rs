@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// Where a text begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TextStart {
+pub(crate) struct TextStart {
     /// Its name.
     pub name: String,
     /// Its first line, counted from 0 through all texts.
@@ -57,11 +57,6 @@ impl Corpus {
             Some(bounds) => &self.tokens[bounds[0] as usize..bounds[1] as usize],
             None => &[],
         }
-    }
-
-    /// The texts, in order.
-    pub fn texts(&self) -> &[TextStart] {
-        &self.texts
     }
 
     /// The number of users, where they are known.
@@ -182,7 +177,7 @@ mod tests {
         let lines = [("ca01", "u\ta b"), ("ca02", "v\tb"), ("ca02", "u\tc c"), ("ca03", "w\tc a")];
         let ordered = corpus(&lines, Layout::Users).ordered_by_name_hash();
         let texts: Vec<_> =
-            ordered.texts().iter().map(|text| (text.name.as_str(), text.first_line)).collect();
+            ordered.texts.iter().map(|text| (text.name.as_str(), text.first_line)).collect();
         assert_eq!(texts, [("ca02", 0), ("ca03", 2), ("ca01", 3)]);
         let lines: Vec<_> = (0..4).map(|line| ordered.line(line).to_vec()).collect();
         assert_eq!(lines, [vec![1], vec![2, 2], vec![2, 0], vec![0, 1]]);

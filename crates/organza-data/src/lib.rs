@@ -60,7 +60,8 @@ mod vocabulary;
 mod window;
 
 pub use canaries::{Phrase, insert_phrases, random_phrase};
-pub use corpus::{Corpus, TextStart};
+pub use corpus::Corpus;
+pub(crate) use corpus::TextStart;
 pub use error::{DataError, LineProblem, Place};
 pub use frequency::frequency_loss;
 pub use left_out::LeftOut;

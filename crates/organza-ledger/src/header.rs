@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// The version of the ledger file that this library reads and writes.
-pub const LEDGER_VERSION: u32 = 2;
+pub(crate) const LEDGER_VERSION: u32 = 2;
 
 /// What a ledger's charges are relative to. It is written once and never changes.
 ///

@@ -72,7 +72,7 @@ pub struct Canaries {
 
 /// Canaries in the training data.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Planted {
+pub(crate) struct Planted {
     /// The canaries.
     pub canaries: Canaries,
     /// The units that they truly are, those that coins let in included.

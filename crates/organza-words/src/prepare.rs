@@ -21,7 +21,7 @@ const PUBLIC_SEED: u64 = 20_210_301;
 
 /// What text, words and model came to.
 #[derive(Debug)]
-pub struct TrainingText {
+pub(crate) struct TrainingText {
     /// What is trained.
     pub task: WordTask,
     /// The words.

@@ -15,7 +15,7 @@ pub(super) const LONGEST_WORD: usize = 4096;
 ///
 /// # Errors
 /// The first word of which that does not hold.
-pub fn check_words(words: &[String]) -> Result<(), VectorsError> {
+pub(crate) fn check_words(words: &[String]) -> Result<(), VectorsError> {
     order(words).map(|_| ())
 }
 

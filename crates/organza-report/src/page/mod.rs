@@ -32,7 +32,8 @@ mod table;
 
 pub use figure::Figure;
 pub use files::PageError;
-pub use promise::{Promise, best_guess};
+pub use promise::Promise;
+pub(crate) use promise::best_guess;
 pub use table::{Cell, Table};
 
 /// A page: what anyone should see first, then sections.
