@@ -199,13 +199,15 @@ mod tests {
     #[test]
     fn a_branch_continues_beside_the_parts_of_its_elder() {
         let pure = Event::Pure { epsilon: 0.1 };
-        let inner = Event::Compose(vec![pure.clone().repeat(2), pure]);
+        let nothing = Event::Compose(Vec::new());
+        let inner = Event::Compose(vec![pure.clone().repeat(2), pure, nothing]);
         assert_eq!(
             Tree(&inner).to_string(),
             "all of these, in this order\n\
              ├─ 2 times\n\
              │  └─ some mechanism that is 0.1-differentially private\n\
-             └─ some mechanism that is 0.1-differentially private\n"
+             ├─ some mechanism that is 0.1-differentially private\n\
+             └─ nothing\n"
         );
     }
 }
