@@ -5,12 +5,12 @@
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use organza_ledger::testing::paid;
-use organza_ledger::{Charged, MaxNoise, Neighbouring};
+use organza_ledger::{Charged, Neighbouring};
 use organza_mechanism::random::Purpose;
 use organza_mechanism::sample::{exponential, fill_normal, fill_normal_f32, gumbel, laplace};
 use organza_mechanism::{
-    BatchSum, By, NoiseSettings, Plan, PlanSettings, RandomSource, Sampler, SelectionSettings,
-    Shape, UnitGradient,
+    BatchSum, By, NoiseSettings, Plan, PlanSettings, RandomSource, Sampler, Selection,
+    SelectionRule, SelectionSettings, Shape, UnitGradient,
 };
 use std::cell::Cell;
 use std::hint::black_box;
@@ -19,11 +19,15 @@ const DIMENSIONS: u64 = 100;
 const UNITS: u64 = 20;
 const ROWS_OF_A_UNIT: u64 = 10;
 
+fn shape(coordinates: u64) -> Shape {
+    Shape::table(coordinates / DIMENSIONS, DIMENSIONS).unwrap()
+}
+
 fn plan(coordinates: u64, selection: SelectionSettings) -> Plan {
     // As in the paper: a second clip after a selection, none for dense noise.
     let second_clip = (selection != SelectionSettings::Everything).then_some(1.0);
     Plan::new(PlanSettings {
-        shape: Shape::table(coordinates / DIMENSIONS, DIMENSIONS).unwrap(),
+        shape: shape(coordinates),
         neighbouring: Neighbouring::AddRemove,
         rate: 1.0,
         expected_batch: UNITS as f64,
@@ -71,29 +75,15 @@ fn selection(criterion: &mut Criterion) {
     let by = By::Coordinate;
     let exponential =
         |epsilon| SelectionSettings::Exponential { by, draws: 100, epsilon, cap: 0.1 };
-    let sparse_vector = SelectionSettings::SparseVector {
-        by,
-        hits: 100,
-        threshold: 0.5,
-        threshold_epsilon: 0.142,
-        query_epsilon: 0.142,
-        cap: Some(0.1),
-    };
-    let noisy_max = SelectionSettings::NoisyMax {
-        by,
-        draws: 1,
-        epsilon: 0.284,
-        noise: MaxNoise::Laplace,
-        cap: Some(0.1),
-    };
-    for (name, settings) in [
-        ("exponential, eta .284", exponential(0.284)),
-        ("exponential, eta 5", exponential(5.0)),
-        ("exponential, eta 50", exponential(50.0)),
-        ("sparse vector", sparse_vector),
-        ("noisy max, 1 draw", noisy_max),
-        ("uniform", SelectionSettings::Uniform { by, draws: 100 }),
-    ] {
+    // Peeling takes a pass over the touched rows for each draw.
+    let draws = |rule| if rule == SelectionRule::NoisyMax { 1 } else { 100 };
+    let every = SelectionRule::ALL.map(|rule| {
+        let asked = Selection { rule, by, draws: Some(draws(rule)), ..Selection::default() };
+        (rule.name(), asked.settings(&shape(10_000_000), 0.284))
+    });
+    let larger =
+        [("exponential, eta 5", exponential(5.0)), ("exponential, eta 50", exponential(50.0))];
+    for (name, settings) in every.into_iter().chain(larger) {
         let mut group = criterion.benchmark_group(format!("select 100: {name}"));
         for coordinates in [100_000, 10_000_000, 1_000_000_000] {
             let steps = Steps::new(&plan(coordinates, settings.clone()));

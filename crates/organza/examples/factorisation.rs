@@ -33,8 +33,7 @@ impl Task for Ratings {
         let person = &self.0[unit as usize];
         let (taste, misses) = misses(person, films);
         for ((film, _), miss) in person.iter().zip(misses) {
-            let row = gradient.row(*film).iter_mut();
-            row.zip(taste).for_each(|(sum, factor)| *sum += miss * factor);
+            gradient.row(*film).iter_mut().zip(taste).for_each(|(sum, one)| *sum += miss * one);
         }
     }
 
@@ -45,16 +44,17 @@ impl Task for Ratings {
     }
 }
 
-pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = tempfile::tempdir()?;
-    let path = folder.path().join("run");
-    let liked = |person: u32, film: u32| 1.0 - 2.0 * ((person ^ film) % 2) as f32;
-    let rated = |it: u32| (0..20).map(move |at| ((7 * it + at) % 40, liked(it, 7 * it + at)));
+pub(crate) fn train(path: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {
+    let rated = |it: u32| (0..20).map(move |at| ((7 * it + at) % 40, 1.0 - 2.0 * (at % 2) as f32));
     let people = Ratings((0..5_000).map(|person| rated(person).collect()).collect());
     let settings = EngineSettings::new("films", Unit::User, 2.0, 1e-6);
-    let session = Session::<Simple<Ratings>>::begin_with(settings, &path, |_| Ok(people))?;
+    let session = Session::<Simple<Ratings>>::begin_with(settings, path, |_| Ok(people))?;
     let Ended::Finished(run) = session.train(false, &mut ())? else { return Ok(()) };
     assert!(run.certificate.epsilon <= Some(2.0) && run.model.len() == 160);
     let page = Additions::new("Films", "factors");
-    Ok(RunFiles::<EngineSettings>::read(&path)?.page(page).write(&path, "report.html")?)
+    Ok(RunFiles::<EngineSettings>::read(path)?.page(page).write(path, "report.html")?)
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    train(std::env::args_os().nth(1).unwrap_or_else(|| "films".into()).as_ref())
 }

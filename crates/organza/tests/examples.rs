@@ -6,6 +6,7 @@ mod accountant;
 #[path = "../examples/counts.rs"]
 mod counts;
 #[path = "../examples/factorisation.rs"]
+#[allow(dead_code)]
 mod factorisation;
 #[path = "../examples/ledger.rs"]
 mod ledger;
@@ -26,7 +27,8 @@ fn counts() {
 
 #[test]
 fn factorisation() {
-    factorisation::main().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    factorisation::train(&folder.path().join("films")).unwrap();
 }
 
 #[test]

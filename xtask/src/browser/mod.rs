@@ -3,7 +3,7 @@
 mod driver;
 
 use crate::{step::Step, tools, workspace};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use driver::Browser;
 use serde_json::Value;
 use std::{
@@ -21,7 +21,7 @@ const CONTRAST: f64 = 4.5;
 const ARROW_RIGHT: char = '\u{e014}';
 const ESCAPE: char = '\u{e00c}';
 
-/// Makes a run and a page with one of everything, and looks at both.
+/// Makes runs and a page with one of everything, and looks at all of them.
 pub(crate) fn check() -> Result<()> {
     let (driver, chromium) = tools::browser()?;
     let place = workspace::target().join("browser");
@@ -39,22 +39,30 @@ pub(crate) fn check() -> Result<()> {
     Ok(())
 }
 
-/// The pages to look at: of a real run, and with one of everything.
-fn pages(place: &Path) -> Result<[(&'static str, PathBuf); 2]> {
+/// The pages to look at: of a run of the tool, of a model of one's own, and with one of everything. Each is made
+/// by a program that takes its folder as the last argument.
+fn pages(place: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
     fs::create_dir_all(place.join("screenshots")).context("cannot make a folder for pictures")?;
-    let (run, gallery) = (place.join("run"), place.join("gallery"));
-    let (Some(run_name), Some(gallery_name)) = (run.to_str(), gallery.to_str()) else {
-        bail!("the target folder has a name that is not UTF-8: set CARGO_TARGET_DIR to another");
-    };
     // The profile and the features of the tests, for which all of it was just built.
     let build = ["build", "--workspace", "--profile", "test", "--bin", "organza"];
-    Step::cargo(&build).arguments(&["--example", "gallery"]).run()?;
+    Step::cargo(&build).arguments(&["--example", "gallery", "--example", "factorisation"]).run()?;
     let built = workspace::target().join("debug");
-    let program = |path: &str| Step::program(built.join(path).with_extension(EXE_EXTENSION));
-    let train = ["train", "--steps", "100", "--batch", "300", "--quiet", "--out", run_name];
-    program("organza").arguments(&train).run()?;
-    program("examples/gallery").arguments(&[gallery_name]).run()?;
-    Ok([("run", run.join("report.html")), ("gallery", gallery.join("report.html"))])
+    let train: &[&str] = &["train", "--steps", "100", "--batch", "300", "--quiet", "--out"];
+    let programs = [
+        ("run", "organza", train),
+        ("example", "examples/factorisation", &[]),
+        ("gallery", "examples/gallery", &[]),
+    ];
+    let made = programs.map(|(name, program, arguments)| {
+        let folder = place.join(name);
+        let folder_name = folder.to_str().context(
+            "the target folder has a name that is not UTF-8: set CARGO_TARGET_DIR to another",
+        )?;
+        let program = Step::program(built.join(program).with_extension(EXE_EXTENSION));
+        program.arguments(arguments).arguments(&[folder_name]).run()?;
+        Ok((name, folder.join("report.html")))
+    });
+    made.into_iter().collect()
 }
 
 /// One page under examination.
@@ -72,6 +80,9 @@ impl Look<'_> {
         browser.open(page)?;
         let outside = browser.script("return performance.getEntriesByType('resource').length")?;
         ensure!(outside == 0, "it asks for {outside} other files");
+        if let Ok(text) = fs::read(page.with_file_name("certificate.json")) {
+            self.certified(&serde_json::from_slice(&text)?)?;
+        }
         self.files()?;
         self.hover()?;
         self.keyboard()?;
@@ -90,6 +101,39 @@ impl Look<'_> {
     fn picture(&self, kind: &str) -> Result<()> {
         self.browser.script("scrollTo(0, 0)")?;
         self.browser.picture(&self.pictures.join(format!("{}-{kind}.png", self.name)))
+    }
+
+    /// The page of a run promises what its certificate says, draws what was learned, and marks every loss.
+    fn certified(&self, certificate: &Value) -> Result<()> {
+        let found = self.browser.script(
+            "const text = (query) => document.querySelector(query)?.textContent ?? '';
+             const saved = (file) => document.querySelector(`a.save[download='${file}']`)?.closest('figure, .table');
+             const losses = [...saved('outcome.csv')?.querySelectorAll('tbody td:last-child') ?? []];
+             const curve = saved('learning-curve.svg');
+             return {
+               said: text('.promise.holds .headline'),
+               facts: text('.facts'),
+               parts: [...document.querySelectorAll('main h2')].map((heading) => heading.textContent),
+               released: text('pre'),
+               marked: losses.length >= 3 && losses.every((cell) => cell.querySelector('.mark')),
+               points: curve?.querySelector('.mark') ? curve.querySelectorAll('circle.point').length : 0,
+             };",
+        )?;
+        let epsilon = certificate["epsilon"].as_f64().context("the run promises nothing")?;
+        let unit = format!("each {}", workspace::text(&certificate["unit"]));
+        let promise = format!("epsilon {epsilon:.4} at delta ");
+        let said = workspace::text(&found["said"]);
+        ensure!(said.starts_with(&promise) && said.contains(&unit), "it promises {said:?}");
+        let facts = workspace::text(&found["facts"]);
+        ensure!(facts.contains("epsilon") && facts.contains(&unit), "its facts are {facts:?}");
+        for part in ["What is promised", "What was learned", "Where the budget went", "Settings"] {
+            ensure!(workspace::list(&found["parts"]).contains(&part.into()), "no part {part:?}");
+        }
+        ensure!(found["released"] != "", "it does not say what was released");
+        let points = found["points"].as_u64().unwrap_or(0);
+        ensure!(points >= 2, "{points} points of a learning curve that is marked as not private");
+        ensure!(found["marked"] == true, "a loss is not marked as not private");
+        Ok(())
     }
 
     /// Every figure and table can be saved, and is whole.

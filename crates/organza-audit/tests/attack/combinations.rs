@@ -37,7 +37,7 @@ impl Target {
 
 /// Every combination.
 pub(crate) fn everything() -> [Vec<Vec<usize>>; 2] {
-    [product(&words::LEVELS, words::is_reached), product(&linear::LEVELS, linear::is_reached)]
+    [product(&words::levels(), words::is_reached), product(&linear::LEVELS, linear::is_reached)]
 }
 
 /// The attacks on these combinations, with so many runs a side.

@@ -4,7 +4,7 @@ use crate::texts::Texts;
 use organza_audit::attack::{Knowledge, Neighbour, Observation, Promised, Victim};
 use organza_ledger::Unit;
 use organza_mechanism::{By, SelectionRule};
-use organza_train::{OptimizerSettings, SessionError};
+use organza_train::{OptimizerName, SessionError};
 use organza_words::settings::{Method, Settings, SplitSettings, VocabularyOrigin};
 use organza_words::{Ended, Session};
 use std::fs;
@@ -90,28 +90,25 @@ fn train(settings: Settings, out: &Path) -> Result<Ended, SessionError> {
     Session::begin(settings, out)?.train(false, &mut ())
 }
 
-/// The choices of a command that trains word vectors, each with its levels.
-pub(crate) const LEVELS: [usize; 8] = [METHODS.len(), OPTIMIZERS.len(), 2, 2, 2, UNITS.len(), 2, 2];
-const METHODS: [&str; 10] = [
-    "dpsgd",
-    "dpsgd with an adaptive clip",
-    "exponential",
-    "exponential by row",
-    "sparse vector",
-    "noisy max",
-    "limited domain",
-    "uniform",
-    "counts",
-    "counts and steps",
-];
-const OPTIMIZERS: [&str; 3] = ["sgd", "adam", "adagrad"];
+/// The choices of a command that trains word vectors, each with its number of levels.
+pub(crate) fn levels() -> [usize; 8] {
+    [methods().len(), OptimizerName::all().count(), 2, 2, 2, UNITS.len(), 2, 2]
+}
+
+/// Every rule of selection, and what there is beside them.
+fn methods() -> Vec<&'static str> {
+    let steps = ["dpsgd", "dpsgd with an adaptive clip"];
+    let others = ["exponential by row", "counts", "counts and steps"];
+    steps.into_iter().chain(SelectionRule::ALL.map(SelectionRule::name)).chain(others).collect()
+}
+
 const UNITS: [Unit; 3] = [Unit::Line, Unit::Pair, Unit::User];
 
 /// Whether a command can reach a combination, and it is none of another name: counts need two tables, and without
 /// steps there is no optimizer, no average, no start and no number of units.
 pub(crate) fn is_reached(levels: &[usize]) -> bool {
     let [method, optimizer, layout, _, average, _, start, units] = *levels else { return false };
-    match METHODS[method] {
+    match methods()[method] {
         "counts" => layout == 1 && optimizer + average + start + units == 0,
         "counts and steps" => layout == 1,
         _ => true,
@@ -121,7 +118,7 @@ pub(crate) fn is_reached(levels: &[usize]) -> bool {
 /// Whether a combination is quick enough for the checks: a search for the noise of an exponential selection, which
 /// released units make necessary, is not.
 pub(crate) fn is_quick(levels: &[usize]) -> bool {
-    !METHODS[levels[0]].starts_with("exponential") || levels[7] == 0
+    !methods()[levels[0]].starts_with("exponential") || levels[7] == 0
 }
 
 /// The victim of a combination, and its name.
@@ -129,7 +126,7 @@ pub(crate) fn combination(levels: &[usize]) -> (String, Words) {
     let [method, optimizer, layout, width, average, unit, start, units] = *levels else {
         unreachable!("as many levels as there are choices")
     };
-    let (name, unit) = (METHODS[method], UNITS[unit]);
+    let (name, unit) = (methods()[method], UNITS[unit]);
     let kind = match name {
         "dpsgd" | "dpsgd with an adaptive clip" => Method::Dpsgd,
         "counts" | "counts and steps" => Method::Counts,
@@ -145,13 +142,9 @@ pub(crate) fn combination(levels: &[usize]) -> (String, Words) {
     settings.selection.draws = Some(8);
     let by_row = matches!(name, "exponential by row" | "uniform");
     settings.selection.by = if by_row { By::Row } else { By::Coordinate };
-    settings.selection.rule = match name {
-        "sparse vector" => SelectionRule::SparseVector,
-        "noisy max" => SelectionRule::NoisyMax,
-        "limited domain" => SelectionRule::LimitedDomain,
-        "uniform" => SelectionRule::Uniform,
-        _ => SelectionRule::Exponential,
-    };
+    if let Some(rule) = SelectionRule::ALL.into_iter().find(|rule| rule.name() == name) {
+        settings.selection.rule = rule;
+    }
     if name == "dpsgd with an adaptive clip" {
         settings.training.adaptive_clip = Some(0.5);
     }
@@ -159,11 +152,14 @@ pub(crate) fn combination(levels: &[usize]) -> (String, Words) {
         settings.counts.fine_tuning_share = 0.3;
     }
     settings.model.tied = layout == 0;
-    settings.training.optimizer = match optimizer {
-        0 => OptimizerSettings::Sgd { learning_rate: 0.3 },
-        1 => OptimizerSettings::adam(0.02),
-        _ => OptimizerSettings::Adagrad { learning_rate: 0.1, epsilon: 1e-10 },
+    let optimizer = OptimizerName::all().nth(optimizer).expect("a level of the optimizers");
+    let rate = match optimizer {
+        "sgd" => 0.3,
+        "adam" => 0.02,
+        _ => 0.1,
     };
+    let named = OptimizerName::try_from(optimizer.to_owned()).expect("one of all names");
+    settings.training.optimizer = named.at(rate);
     settings.training.average = average == 1;
     // One step from nothing shows every bit of it; several from random vectors show how they add up.
     let zero = start == 0;
@@ -182,7 +178,7 @@ pub(crate) fn combination(levels: &[usize]) -> (String, Words) {
     }
     let said = [
         name,
-        OPTIMIZERS[optimizer],
+        optimizer,
         ["tied", "two tables"][layout],
         ["wide", "narrow"][width],
         ["last weights", "average"][average],

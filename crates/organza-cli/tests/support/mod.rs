@@ -29,6 +29,17 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+/// The published examples of events, each with its words.
+pub(crate) fn documented_events() -> Vec<(String, String)> {
+    let page = std::fs::read_to_string(root().join("docs/reference/events.md")).unwrap();
+    let examples = page.split("\n## Questions").next().unwrap().split("```json\n").skip(1);
+    let parts = examples.map(|example| {
+        let (event, rest) = example.split_once("```\n```text\n").expect("words below an event");
+        (event.to_owned(), rest.split("```").next().unwrap().to_owned())
+    });
+    parts.collect()
+}
+
 /// Runs `organza` with the words of `line`.
 pub(crate) fn organza(line: &str) -> Outcome {
     Run::new(line).run()

@@ -1,5 +1,6 @@
 //! Events whose parameters make no sense are refused by name.
 
+use super::samples::documented;
 use crate::{Event, MaxNoise};
 
 /// Every kind that has this parameter, with this value for it and good ones for all others.
@@ -92,6 +93,23 @@ fn every_parameter_out_of_range_is_named() {
                 let nested = Event::Compose(vec![event.clone().poisson(0.1).repeat(3)]);
                 assert_eq!(nested.check().expect_err("out of range").field, field);
             }
+        }
+    }
+}
+
+/// Whatever kind there is: no number of its example may be below zero.
+#[test]
+fn no_number_of_any_kind_is_negative() {
+    for (kind, text) in documented() {
+        let example: serde_json::Value = serde_json::from_str(text).unwrap();
+        let fields = example[kind].as_object().into_iter().flatten();
+        for (field, _) in fields.filter(|(_, value)| value.is_number()) {
+            let mut negative = example.clone();
+            negative[kind][field] = (-1.0).into();
+            // A count below zero is not even read.
+            let Ok(event) = serde_json::from_value::<Event>(negative) else { continue };
+            let error = event.check().expect_err("out of range");
+            assert_eq!((error.kind, error.field), (kind, field.as_str()));
         }
     }
 }

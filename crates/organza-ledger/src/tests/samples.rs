@@ -61,6 +61,19 @@ pub(super) fn replay(text: &[u8]) -> Result<Replay, LedgerError> {
     Replay::from_reader(&mut &text[..], Path::new("ledger.jsonl"))
 }
 
+/// The published examples of events: the kind in whose section each stands, and its text.
+pub(super) fn documented() -> Vec<(&'static str, &'static str)> {
+    let page = include_str!("../../../../docs/reference/events.md");
+    let kinds = page.split("\n## Questions").take(1).flat_map(|it| it.split("\n### `").skip(1));
+    kinds
+        .filter_map(|section| section.split_once('`'))
+        .flat_map(|(kind, section)| {
+            let examples = section.split("```json\n").skip(1);
+            examples.filter_map(move |text| Some((kind, text.split_once("```")?.0)))
+        })
+        .collect()
+}
+
 /// Any float of the range, not only round ones.
 fn positive() -> impl Strategy<Value = f64> {
     any::<f64>()
@@ -73,7 +86,7 @@ fn probability() -> impl Strategy<Value = f64> {
 }
 
 /// Any event that passes its check.
-pub(super) fn any_event() -> impl Strategy<Value = Event> {
+pub(super) fn any_event() -> BoxedStrategy<Event> {
     let noise =
         Just(MaxNoise::Gumbel).prop_union(Just(MaxNoise::Laplace)).or(Just(MaxNoise::Exponential));
     let simple = prop_oneof![
@@ -112,9 +125,16 @@ pub(super) fn any_event() -> impl Strategy<Value = Event> {
         (positive(), probability(), any::<u64>())
             .prop_map(|(epsilon, delta, draws)| Event::LimitedDomain { epsilon, delta, draws }),
     ];
+    // Whatever is documented, where it may stand inside a part of the data.
+    let documented: Vec<Event> = documented()
+        .into_iter()
+        .map(|(_, text)| serde_json::from_str::<Event>(text).unwrap())
+        .filter(|event| event.clone().poisson(0.5).check().is_ok())
+        .collect();
     let gaussian = || positive().prop_map(|noise_multiplier| Event::Gaussian { noise_multiplier });
     let simple = prop_oneof![
         8 => simple,
+        1 => proptest::sample::select(documented),
         1 => (probability(), gaussian())
             .prop_map(|(share, noise)| Event::UniformMask { share, event: Box::new(noise) }),
         1 => (positive(), any::<u64>(), positive(), positive(), any::<bool>(), gaussian()).prop_map(
@@ -147,21 +167,22 @@ pub(super) fn any_event() -> impl Strategy<Value = Event> {
             Event::Compose(vec![Event::Added { epsilon }, event])
         }),
     ]
+    .boxed()
 }
 
 /// Any charge that passes its check.
-pub(super) fn any_charge() -> impl Strategy<Value = Charge> {
+pub(super) fn any_charge() -> BoxedStrategy<Charge> {
     let key = option::of(any::<[u8; 16]>().prop_map(KeyFingerprint::new));
     let relation = option::of(Just(Neighbouring::AddRemove));
     let steps = 1..=u64::from(u32::MAX);
-    ("[a-zé\"\\\\ ]{1,20}", any::<u32>(), steps, any_event(), key, relation).prop_map(
-        |(purpose, from_step, steps, event, key, neighbouring)| Charge {
+    ("[a-zé\"\\\\ ]{1,20}", any::<u32>(), steps, any_event(), key, relation)
+        .prop_map(|(purpose, from_step, steps, event, key, neighbouring)| Charge {
             purpose,
             from_step: from_step.into(),
             steps,
             event,
             key,
             neighbouring,
-        },
-    )
+        })
+        .boxed()
 }

@@ -3,22 +3,12 @@
 //! Every selector is exact in distribution and costs what the touched rows and the selection cost,
 //! never what the model is wide.
 
-mod exponential;
-mod limited_domain;
-mod noisy_max;
 mod rules;
 mod selection;
-mod sparse_vector;
-mod uniform;
 
-pub(crate) use exponential::Exponential;
-pub(crate) use limited_domain::LimitedDomain;
-pub(crate) use noisy_max::NoisyMax;
 pub(crate) use rules::build;
 pub use rules::{SelectionRule, SelectionSettings};
 pub use selection::{Selection, Split};
-pub(crate) use sparse_vector::SparseVector;
-pub(crate) use uniform::Uniform;
 
 use crate::random::PrivateRandom;
 use crate::sample::Subset;

@@ -1,8 +1,17 @@
-//! The rules of selection: all that is known of each, beside its mechanism.
+//! The rules of selection: all that is known of each, beside its mechanism, which has a file of its own.
 
-use super::{
-    Everything, Exponential, LimitedDomain, NoisyMax, Selection, Selector, SparseVector, Uniform,
-};
+mod exponential;
+mod limited_domain;
+mod noisy_max;
+mod sparse_vector;
+mod uniform;
+
+use self::exponential::Exponential;
+use self::limited_domain::LimitedDomain;
+use self::noisy_max::NoisyMax;
+use self::sparse_vector::SparseVector;
+use self::uniform::Uniform;
+use super::{Everything, Selection, Selector, Workspace, most_of};
 use crate::plan::{PlanError, PlanSettings, Sensitivity, count, positive, probability};
 use crate::scores::By;
 use crate::shape::Shape;

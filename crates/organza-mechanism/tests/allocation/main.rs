@@ -9,7 +9,7 @@ use organza_ledger::testing::paid;
 use organza_ledger::{Charged, MaxNoise, Neighbouring};
 use organza_mechanism::{
     By, Debt, DeferredGrid, Indebted, NoiseSettings, PlainSum, Plan, PlanSettings, RandomSource,
-    Sampler, SelectionSettings, Shape, Touched, UnitGradient,
+    Sampler, Selection, SelectionRule, SelectionSettings, Shape, Touched, UnitGradient,
 };
 use std::hint::black_box;
 
@@ -31,6 +31,10 @@ fn selections() -> Vec<SelectionSettings> {
             delta: 0.1,
         },
     ];
+    let shape = Shape::table(ROWS, DIMENSIONS).unwrap();
+    selections.extend(SelectionRule::ALL.map(|rule| {
+        Selection { rule, draws: Some(5), ..Selection::default() }.settings(&shape, 1.0)
+    }));
     for by in [By::Coordinate, By::Row] {
         let noisy_max =
             |noise| SelectionSettings::NoisyMax { by, draws: 5, epsilon: 1.0, noise, cap: None };

@@ -4,7 +4,7 @@ use organza_ledger::testing::paid;
 use organza_ledger::{MaxNoise, Neighbouring};
 use organza_mechanism::{
     Batch, BatchSum, By, Choice, NoiseSettings, Noised, Plan, PlanSettings, RandomSource,
-    SelectionSettings, Shape, UnitGradient,
+    Selection, SelectionRule, SelectionSettings, Shape, UnitGradient,
 };
 use proptest::prelude::*;
 
@@ -35,11 +35,15 @@ pub fn settings(selection: SelectionSettings, second_clip: Option<f64>) -> PlanS
     }
 }
 
-/// One selection of each kind.
+/// One selection by each rule, and some more.
 pub fn selections() -> Vec<SelectionSettings> {
     let (by, epsilon) = (By::Coordinate, 1.0);
     let noisy_max = |noise| SelectionSettings::NoisyMax { by, draws: 4, epsilon, noise, cap: None };
-    vec![
+    let shape = Shape::tables(&TABLES).unwrap();
+    let asked = |rule| Selection { rule, draws: Some(6), ..Selection::default() };
+    let mut selections =
+        Vec::from(SelectionRule::ALL.map(|rule| asked(rule).settings(&shape, 2.0)));
+    selections.extend([
         SelectionSettings::Everything,
         SelectionSettings::Exponential { by, draws: 9, epsilon, cap: 0.2 },
         SelectionSettings::Exponential { by: By::Row, draws: 3, epsilon: 9.0, cap: 3.0 },
@@ -62,7 +66,8 @@ pub fn selections() -> Vec<SelectionSettings> {
             delta: 0.1,
         },
         SelectionSettings::Uniform { by: By::Row, draws: 7 },
-    ]
+    ]);
+    selections
 }
 
 /// A number of any size, or none.

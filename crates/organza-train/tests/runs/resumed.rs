@@ -10,8 +10,8 @@ use organza_mechanism::{
 };
 use organza_train::metrics::Point;
 use organza_train::{
-    Constraint, Losses, Observer, OptimizerSettings, Outcome, Projection, Purse, ReadRows,
-    RunError, RunFolder, RunPlan, StepMethod, Task, WriteRows, run,
+    Constraint, Losses, Observer, OptimizerName, OptimizerSettings, Outcome, Projection, Purse,
+    ReadRows, RunError, RunFolder, RunPlan, StepMethod, Task, WriteRows, run,
 };
 use std::path::Path;
 
@@ -154,13 +154,13 @@ fn holds(folder: &Path, plan: &RunPlan) -> bool {
         if plan.settings().selection == SelectionSettings::Everything);
     let adapts =
         matches!(&plan.method, StepMethod::Private(plan) if plan.adaptive_clip().is_some());
-    let name = match plan.optimizer {
-        OptimizerSettings::Sgd { .. } if owes(&plan.method) && !plan.average => "settled",
-        OptimizerSettings::Sgd { .. } => "parameters",
-        OptimizerSettings::Adam { .. } if everything => "first_moment",
-        OptimizerSettings::Adam { .. } => "resting",
-        OptimizerSettings::Adagrad { .. } => "squares",
-        OptimizerSettings::Projected(_) => "changes",
+    let name = match plan.optimizer.name().map(Into::into) {
+        None => "changes",
+        Some("sgd") if owes(&plan.method) && !plan.average => "settled",
+        Some("adam") if everything => "first_moment",
+        Some("adam") => "resting",
+        Some("adagrad") => "squares",
+        Some(_) => "parameters",
     };
     text.contains(name) && text.contains("\\\"clip\\\"") == adapts
 }
@@ -187,20 +187,17 @@ fn methods() -> Vec<StepMethod> {
     ]
 }
 
-fn optimizers() -> [OptimizerSettings; 4] {
-    let projected = Projection {
+/// All of them.
+fn optimizers() -> Vec<OptimizerSettings> {
+    let projected = OptimizerSettings::Projected(Projection {
         learning_rate: 0.5,
         l2: 1e-3,
         shrinking: u64::from(ROWS),
         constraint: Constraint::Ball(100.0),
         average_from: STEPS / 2,
-    };
-    [
-        OptimizerSettings::Projected(projected),
-        OptimizerSettings::adam(0.05),
-        OptimizerSettings::Sgd { learning_rate: 0.5 },
-        OptimizerSettings::Adagrad { learning_rate: 0.1, epsilon: 1e-10 },
-    ]
+    });
+    let named = |name: &str| OptimizerName::try_from(name.to_owned()).unwrap().at(0.1);
+    OptimizerName::all().map(named).chain([projected]).collect()
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The paper's Algorithm 3 in dense double precision, from a transcript.
 
-use crate::record::{Sample, Transcript};
+use super::record::{Sample, Transcript};
 
 fn sigmoid(logit: f64) -> f64 {
     1.0 / (1.0 + (-logit).exp())
