@@ -7,6 +7,7 @@ use crate::files;
 use change::{set, set_some};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use organza_data::source::TextColumns;
 use organza_ledger::{Neighbouring, Unit};
 use organza_mechanism::{By, SelectionRule};
 use organza_train::OptimizerName;
@@ -81,6 +82,12 @@ struct Start {
     /// without it the built-in corpus, which is synthetic
     #[arg(long, value_name = "PATH")]
     data: Option<PathBuf>,
+    /// The column of a table (JSON lines, CSV, TSV, Parquet) that holds the text
+    #[arg(long, value_name = "COLUMN", requires = "data")]
+    text_column: Option<String>,
+    /// The column that names whose text a row is
+    #[arg(long, value_name = "COLUMN", requires = "text_column")]
+    user_column: Option<String>,
     /// How many distinct words the built-in corpus can have, to see what width costs [default: 300]
     #[arg(long, value_name = "NUMBER", conflicts_with = "data")]
     synthetic_words: Option<usize>,
@@ -109,8 +116,9 @@ struct Privacy {
     /// The delta of the guarantee, never computed from the data [default: 1e-6]
     #[arg(long)]
     delta: Option<f64>,
-    /// What is protected as one; users stand in the first column of a TSV [default: line]
-    #[arg(long, value_parser = named::<Unit>(&["pair", "line", "user"]))]
+    /// What is protected as one: a row or line, a file, or everything of a user [default: user with --user-column,
+    /// else line]
+    #[arg(long, value_parser = named::<Unit>(&["pair", "line", "document", "user"]))]
     unit: Option<Unit>,
     /// At most so many samples of a unit in a step [default: 16]
     #[arg(long, value_name = "SAMPLES")]
@@ -404,6 +412,11 @@ impl Start {
         if let Some(path) = &self.data {
             settings.data.path = Some(path.clone());
             (settings.data.synthetic_words, settings.data.synthetic_lines) = (None, None);
+            let user = self.user_column.clone();
+            settings.data.columns = self.text_column.clone().map(|text| TextColumns { text, user });
+            if self.user_column.is_some() {
+                settings.privacy.unit = Unit::User;
+            }
         }
         if self.synthetic_words.is_some() || self.synthetic_lines.is_some() {
             settings.data.path = None;
