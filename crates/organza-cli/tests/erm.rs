@@ -61,12 +61,16 @@ fn a_fit_leaves_its_files_and_predicts() {
         "coefficients.csv",
         "figures",
         "ledger.jsonl",
+        "metrics.jsonl",
         "model.safetensors",
+        "reader.json",
         "report.html",
         "settings.json",
         "tables",
     ];
     assert_eq!(files, expected, "and no private part");
+    let again = organza_in(place.path(), "resume run");
+    assert!(again.stderr.contains("the run is finished"), "{}", again.stderr);
     fs::write(place.path().join("new"), "0 1:1\n0 2:1\n").unwrap();
     let said = organza_in(place.path(), "predict run --data new");
     let said: Vec<f64> = said.stdout.lines().map(|line| line.parse().unwrap()).collect();

@@ -1,14 +1,11 @@
 //! Makes steps on fixed rows with any number of features, to be measured: `step_cost FEATURES STEPS`.
 //!
 //! 1,000 rows have 20 features each, spread over all columns. A step visits one of 20 groups and releases at most 32
-//! coordinates: it costs what those cost, whatever the number of features. What comes before the steps is the same for
-//! any number of them, so the difference of two measurements is theirs alone.
+//! coordinates: it costs what those cost, whatever the number of features. What comes before and after the steps is
+//! about the same for any number of them, so the difference of two measurements is theirs.
 
 use organza_data::sparse::SparseRows;
-use organza_erm::{
-    Constraint, Descent, Design, Groups, Loss, Method, ScheduleInputs, Settings, Visits, Weights,
-};
-use organza_mechanism::RandomSource;
+use organza_erm::{Loss, Method, Settings, fit};
 use std::io::{self, Write};
 use std::time::Instant;
 
@@ -31,36 +28,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         rows.push(f64::from(row % 2), &mut entries, None)?;
     }
     let mut settings = Settings::new(Loss::Logistic);
-    (settings.method, settings.steps) = (Method::Corrected, Some(200));
-    let design = Design::bounded(&rows, features, settings.model, &settings.input());
-    let coordinates = design.coordinates();
-    let known = ScheduleInputs {
-        settings: &settings,
-        coordinates,
-        units: 1_000.0,
-        groups: 20,
-        before: Vec::new(),
-    };
-    let schedule = known.schedule()?;
-    let groups = Groups::blocks(1_000, 20);
-    let (visits, region) = (Visits::OneGroup(&groups), Constraint::Ball(10.0));
-    let descent = Descent {
-        design: &design,
-        loss: Loss::Logistic,
-        schedule: &schedule,
-        visits,
-        l2: 1e-4,
-        region,
-    };
-    let mut weights = Weights::new(features, region);
-    let source = RandomSource::from_seed(1);
-    let batches = descent.batches(&source)?;
-    // The price of the steps says nothing here: the rows are made up.
-    let paid = organza_ledger::testing::paid(batches.charge(0..steps));
+    settings.method = Method::Corrected;
+    (settings.steps, settings.groups, settings.seed) = (Some(steps), Some(20), Some(1));
     let begun = Instant::now();
-    for step in 0..steps {
-        descent.step(step, &batches, &paid, &mut weights)?;
-    }
+    fit(&settings, &rows, features)?;
     writeln!(io::stdout(), "{features} features, {steps} steps: {:?}", begun.elapsed())?;
     Ok(())
 }

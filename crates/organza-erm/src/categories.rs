@@ -1,14 +1,11 @@
 //! Categories that may be secret: released, paid for, before anything else.
 
-use crate::fit::FitError;
-use crate::groups::Groups;
 use crate::settings::{Method, Settings};
-use organza_accountant::calibrate::{Target, scale};
 use organza_data::sparse::{Category, Columns, UnreleasedRows};
-use organza_mechanism::{ItemRule, ItemSettings, ItemsPlan, RandomSource};
-use organza_train::Purse;
+use organza_mechanism::{Groups, ItemRule, ItemSettings, ItemsPlan, PlanError};
+use organza_train::{Failure, Phase, Releases};
 
-/// The purpose of the release of categories.
+/// The phase, and the purpose of the release.
 const CATEGORIES: &str = "categories";
 /// The share of epsilon for it.
 const EPSILON_SHARE: f64 = 0.1;
@@ -21,12 +18,22 @@ const EACH_OF_GROUP: u64 = 16;
 const FEW: u64 = 2;
 
 /// The columns with the categories that many units have, and what is said about them.
-pub(crate) struct Released {
+pub(crate) struct ReleasedColumns {
     pub(crate) columns: Columns,
-    pub(crate) statement: String,
+    /// None without privacy.
+    pub(crate) statement: Option<String>,
 }
 
-/// Releases the categories of a table's private columns, and charges for it.
+/// What the release of a table's private categories costs. Steps and noise that follow depend on how many features come
+/// of it, so it is charged as what decides.
+pub(crate) fn phase<'a>(settings: &'a Settings, table: &UnreleasedRows) -> Phase<'a> {
+    let items = items_of_unit(settings, table);
+    let events = move |noise| Ok(vec![plan(settings, items, noise)?.event()]);
+    let releases = vec!["categories"];
+    Phase { name: CATEGORIES, releases, until: EPSILON_SHARE, events: Box::new(events) }
+}
+
+/// Releases the categories of a table's private columns; all of them as they are without privacy.
 ///
 /// # Privacy
 /// The unit is that of the method. A record has one category in each private column, so c is their number; of a
@@ -39,18 +46,19 @@ pub(crate) fn release(
     settings: &Settings,
     table: &UnreleasedRows,
     groups: Option<&Groups>,
-    source: &RandomSource,
-    purse: &mut Purse,
-) -> Result<Released, FitError> {
-    let columns = table.columns().features.iter().filter(|it| it.is_private()).count() as u64;
-    let by_group = settings.method == Method::PoissonGroups;
-    let plan = plan(settings, if by_group { EACH_OF_GROUP * columns } else { columns })?;
-    let release = plan.release(CATEGORIES, source);
-    let paid = purse.charge(release.charge())?;
+    releases: &mut Releases<'_>,
+) -> Result<ReleasedColumns, Failure> {
+    let Some(noise) = releases.noise(CATEGORIES) else {
+        let columns = table.columns().with_categories(table.raw_categories());
+        return Ok(ReleasedColumns { columns, statement: None });
+    };
+    let plan = plan(settings, items_of_unit(settings, table), noise)?;
+    let release = plan.release(CATEGORIES, releases.source());
+    let paid = releases.charge(release.charge())?;
     let mut counts = plan.counts::<Category<'_>>(release);
-    match groups.filter(|_| by_group) {
+    match groups.filter(|_| settings.method == Method::PoissonGroups) {
         Some(groups) => {
-            table.count_groups((0..groups.len()).map(|group| groups.records(group)), &mut counts);
+            table.count_groups((0..groups.len()).map(|group| groups.units(group)), &mut counts);
         }
         None => table.count_records(&mut counts),
     }
@@ -63,40 +71,37 @@ pub(crate) fn release(
         plan.threshold(),
         settings.method.unit(),
     );
-    Ok(Released { columns, statement })
+    Ok(ReleasedColumns { columns, statement: Some(statement) })
 }
 
-/// The plan of the release, by the settings alone. Steps and noise that follow depend on how many features come of
-/// it, so it is charged as what decides.
-fn plan(settings: &Settings, items_per_unit: u64) -> Result<ItemsPlan, FitError> {
+/// How many categories of a unit count, by what is declared alone.
+fn items_of_unit(settings: &Settings, table: &UnreleasedRows) -> u64 {
+    let columns = table.columns().features.iter().filter(|it| it.is_private()).count() as u64;
+    if settings.method == Method::PoissonGroups { EACH_OF_GROUP * columns } else { columns }
+}
+
+fn plan(settings: &Settings, items_per_unit: u64, noise: f64) -> Result<ItemsPlan, PlanError> {
     let delta = DELTA_SHARE * settings.delta;
     let neighbouring = settings.method.neighbouring();
-    let at = |noise: f64| {
-        let rule = if items_per_unit <= FEW {
-            ItemRule::Laplace { epsilon: 1.0 / noise, delta }
-        } else {
-            ItemRule::WeightedGaussian { multiplier: noise, delta }
-        };
-        ItemsPlan::new(ItemSettings { items_per_unit, neighbouring, rule }).map(ItemsPlan::deciding)
+    let rule = if items_per_unit <= FEW {
+        ItemRule::Laplace { epsilon: 1.0 / noise, delta }
+    } else {
+        ItemRule::WeightedGaussian { multiplier: noise, delta }
     };
-    // A first look, so that settings that make no sense are named as such.
-    at(1.0)?;
-    let target = Target::new(EPSILON_SHARE * settings.epsilon, settings.delta);
-    let target = Target { neighbouring, ..target };
-    let (noise, _) = scale(&target, |noise| at(noise).ok().map(|plan| plan.event()))?;
-    Ok(at(noise)?)
+    ItemsPlan::new(ItemSettings { items_per_unit, neighbouring, rule }).map(ItemsPlan::deciding)
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use crate::fit::{FitError, fit_table};
+    use crate::data::FitError;
+    use crate::fit::fit_table;
     use crate::loss::Loss;
     use crate::settings::{Method, Settings};
     use organza_accountant::Accountant;
     use organza_data::sparse::{Categories, Column, Columns, LabelKind, UnreleasedRows};
     use organza_data::sparse::{read_separated, read_unreleased};
-    use organza_ledger::Ledger;
+    use organza_train::SessionError;
     use std::fmt::Write;
     use std::path::Path;
 
@@ -148,22 +153,18 @@ mod tests {
         write_table(&path);
         let methods = [Method::Objective, Method::Dpsgd, Method::Corrected, Method::PoissonGroups];
         for method in methods {
-            let ledger = folder.path().join(method.to_string());
             let grouped = method == Method::PoissonGroups;
             let settings = settings(method);
-            let fitted = fit_table(&settings, table(&path, grouped), Some(&ledger)).unwrap();
-            let mut found = names(&fitted.columns);
+            let fitted = fit_table(&settings, table(&path, grouped)).unwrap();
+            let mut found = names(fitted.columns.as_ref().unwrap());
             found.sort();
             assert_eq!(found, ["Bonn", "Ulm"], "{method}");
-            assert_eq!(fitted.fit.model.features(), 3, "{method}");
+            assert_eq!(fitted.model.features(), 3, "{method}");
 
-            let (ledger, torn) = Ledger::open(&ledger).unwrap();
-            assert!(torn.is_none());
-            let charges = ledger.charges();
-            assert_eq!(charges[0].purpose, "categories", "{method}");
+            let events = &fitted.certificate.events;
             let account = |take: usize| {
                 let mut account = Accountant::new(method.neighbouring());
-                for event in ledger.events().iter().take(take) {
+                for event in events.iter().take(take) {
                     account = account.compose(event).unwrap();
                 }
                 account.epsilon(1e-5).unwrap().epsilon
@@ -171,7 +172,7 @@ mod tests {
             assert!((0.09..=0.1).contains(&account(1)), "{method}: {}", account(1));
             let all = account(usize::MAX);
             assert!((0.98..=1.0).contains(&all), "{method}: {all}");
-            let said = &fitted.fit.certificate.conditions;
+            let said = &fitted.certificate.conditions;
             assert!(said.iter().any(|it| it.starts_with("2 private categories")), "{said:?}");
         }
     }
@@ -181,9 +182,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rows.csv");
         write_table(&path);
-        let fitted = fit_table(&settings(Method::None), table(&path, false), None).unwrap();
-        assert_eq!(names(&fitted.columns), ["Ulm", "Bonn", "Atlantis"]);
-        assert_eq!(fitted.fit.certificate.epsilon, None, "and there is no guarantee");
+        let fitted = fit_table(&settings(Method::None), table(&path, false)).unwrap();
+        assert_eq!(names(fitted.columns.as_ref().unwrap()), ["Ulm", "Bonn", "Atlantis"]);
+        assert_eq!(fitted.certificate.epsilon, None, "and there is no guarantee");
     }
 
     #[test]
@@ -191,25 +192,28 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rows.csv");
         write_table(&path);
-        let ledger = folder.path().join("ledger");
         let settings = settings(Method::Objective);
-        let fitted = fit_table(&settings, table(&path, false), Some(&ledger)).unwrap();
+        let fitted = fit_table(&settings, table(&path, false)).unwrap();
         std::fs::write(&path, "city\nUlm\nBonn\nAtlantis\nUtopia\n").unwrap();
-        let new = read_separated(&path, b',', &fitted.columns, LabelKind::Ignored).unwrap();
-        let said: Vec<f64> = new.iter().map(|row| fitted.fit.model.predict(&row)).collect();
+        let new = read_separated(&path, b',', fitted.columns.as_ref().unwrap(), LabelKind::Ignored)
+            .unwrap();
+        let said: Vec<f64> = new.iter().map(|row| fitted.model.predict(&row)).collect();
         assert!(said[0] > 0.5 && said[1] < 0.5 && said[2] == said[3], "{said:?}");
     }
 
     #[test]
-    fn without_a_ledger_or_the_groups_of_rows_nothing_is_released() {
+    fn without_the_groups_of_rows_or_a_budget_nothing_is_released() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rows.csv");
         write_table(&path);
-        let refused = fit_table(&settings(Method::Objective), table(&path, false), None);
-        assert!(matches!(refused, Err(FitError::NoLedger)));
-        let ledger = folder.path().join("ledger");
-        let method = settings(Method::PoissonGroups);
-        let refused = fit_table(&method, table(&path, false), Some(&ledger));
-        assert!(matches!(refused, Err(FitError::NoGroups)));
+        for method in [Method::PoissonGroups, Method::Printed] {
+            let refused = fit_table(&settings(method), table(&path, false));
+            let Err(SessionError::Application(failure)) = refused else { panic!("{method}") };
+            match *failure.downcast::<FitError>().unwrap() {
+                FitError::NoGroups => assert_eq!(method, Method::PoissonGroups),
+                FitError::Setting(error) => assert_eq!(error.setting, "--method"),
+                other => panic!("{other}"),
+            }
+        }
     }
 }

@@ -3,6 +3,7 @@
 use crate::bounds::InputBounds;
 use crate::loss::Loss;
 use organza_data::sparse::{Row, SparseRows};
+use std::borrow::Cow;
 
 /// How much a row is shrunk below its bound, to cover the rounding of its norm and its entries.
 const MARGIN: f64 = 1e-12;
@@ -14,8 +15,9 @@ const MARGIN: f64 = 1e-12;
 /// The factor of a row and its label depend on that row and the declared bounds alone, so one record changes
 /// nothing but its own term of the loss.
 #[derive(Clone, Debug)]
-pub struct Design<'a> {
-    rows: &'a SparseRows,
+pub(crate) struct Design<'a> {
+    rows: Cow<'a, SparseRows>,
+    bound: Option<f64>,
     factors: Vec<f64>,
     features: u64,
     intercept: bool,
@@ -25,56 +27,66 @@ pub struct Design<'a> {
 
 impl<'a> Design<'a> {
     /// The rows, of norm at most `bound` if there is one, with `features` features; labels as they are.
-    pub fn new(rows: &'a SparseRows, features: u64, bound: Option<f64>, intercept: bool) -> Self {
+    pub(crate) fn new(
+        rows: Cow<'a, SparseRows>,
+        features: u64,
+        bound: Option<f64>,
+        intercept: bool,
+    ) -> Self {
         let factors = rows.iter().map(|row| factor(&row, bound)).collect();
-        Self { rows, factors, features, intercept, labels: None }
+        Self { rows, bound, factors, features, intercept, labels: None }
     }
 
     /// The rows with all that was declared about them made true: the norm, and labels by
     /// [`Loss::bounded_label`].
-    pub fn bounded(rows: &'a SparseRows, features: u64, loss: Loss, input: &InputBounds) -> Self {
+    pub(crate) fn bounded(
+        rows: Cow<'a, SparseRows>,
+        features: u64,
+        loss: Loss,
+        input: &InputBounds,
+    ) -> Self {
         let design = Self::new(rows, features, Some(input.norm), input.intercept);
         Self { labels: Some((loss, input.label)), ..design }
     }
 
     /// The number of rows. *Not private* unless declared public.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there are no rows.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
     /// The number of features, without the intercept.
-    pub fn features(&self) -> u64 {
+    pub(crate) fn features(&self) -> u64 {
         self.features
     }
 
     /// Whether there is an intercept; its coordinate comes after the features.
-    pub fn intercept(&self) -> bool {
+    pub(crate) fn intercept(&self) -> bool {
         self.intercept
     }
 
     /// The number of coordinates of a model (p).
-    pub fn coordinates(&self) -> u64 {
+    pub(crate) fn coordinates(&self) -> u64 {
         self.features + u64::from(self.intercept)
     }
 
     /// The label of a row, within bounds if they were declared.
-    pub fn label(&self, index: usize) -> f64 {
+    pub(crate) fn label(&self, index: usize) -> f64 {
         let label = self.rows.row(index).label;
         self.labels.map_or(label, |(loss, bound)| loss.bounded_label(label, bound))
     }
 
     /// The rows themselves.
-    pub fn rows(&self) -> &'a SparseRows {
-        self.rows
+    pub(crate) fn rows(&self) -> &SparseRows {
+        &self.rows
+    }
+
+    /// The norm that longer rows are scaled down to.
+    pub(crate) fn bound(&self) -> Option<f64> {
+        self.bound
     }
 
     /// The entries of a row after the bound, the intercept's last.
-    pub fn entries(&self, index: usize) -> impl Iterator<Item = (u32, f64)> {
+    pub(crate) fn entries(&self, index: usize) -> impl Iterator<Item = (u32, f64)> {
         let factor = self.factors[index];
         let last = self.intercept.then_some((self.features as u32, 1.0));
         let entries = self.rows.row(index).entries();
@@ -86,7 +98,7 @@ impl<'a> Design<'a> {
     }
 
     /// The margin of a row under dense coordinates.
-    pub fn margin(&self, index: usize, coordinates: &[f64]) -> f64 {
+    pub(crate) fn margin(&self, index: usize, coordinates: &[f64]) -> f64 {
         self.entries(index).map(|(column, value)| coordinates[column as usize] * value).sum()
     }
 }
@@ -116,7 +128,7 @@ mod tests {
             let mut entries: Vec<(u32, f32)> = (0..columns).map(|it| (it, value)).collect();
             let mut rows = SparseRows::new(Some(u64::from(columns)));
             rows.push(1.0, &mut entries, None).unwrap();
-            let design = Design::new(&rows, u64::from(columns), Some(1.0), false);
+            let design = Design::new(Cow::Borrowed(&rows), u64::from(columns), Some(1.0), false);
             let squares: Sum = design.entries(0).map(|(_, entry)| entry * entry).collect();
             assert!(squares.value() <= 1.0, "{value}: {}", squares.value() - 1.0);
             let scale = (1.0 - MARGIN) / rows.row(0).norm();

@@ -1,9 +1,10 @@
 //! A fit in one line.
 
-use crate::fit::{Fit, FitError, fit};
+use crate::fit::{Fit, fit};
 use crate::loss::Loss;
 use crate::settings::{Method, Settings};
 use organza_data::sparse::SparseRows;
+use organza_train::SessionError;
 
 /// Settings under way, from which a fit is made.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,17 +14,17 @@ pub struct Estimator {
 
 /// Logistic regression.
 #[derive(Clone, Copy, Debug)]
-pub struct Logistic;
+pub struct LogisticRegression;
 
 /// Linear regression.
 #[derive(Clone, Copy, Debug)]
-pub struct Linear;
+pub struct LinearRegression;
 
 /// Poisson regression.
 #[derive(Clone, Copy, Debug)]
-pub struct Poisson;
+pub struct PoissonRegression;
 
-impl Logistic {
+impl LogisticRegression {
     /// Logistic regression by the best private method, at epsilon 1 and delta 1e-6.
     #[allow(clippy::new_ret_no_self)]
     pub fn new() -> Estimator {
@@ -31,7 +32,7 @@ impl Logistic {
     }
 }
 
-impl Linear {
+impl LinearRegression {
     /// Linear regression by the best private method, at epsilon 1 and delta 1e-6.
     #[allow(clippy::new_ret_no_self)]
     pub fn new() -> Estimator {
@@ -39,7 +40,7 @@ impl Linear {
     }
 }
 
-impl Poisson {
+impl PoissonRegression {
     /// Poisson regression by the best private method, at epsilon 1 and delta 1e-6.
     #[allow(clippy::new_ret_no_self)]
     pub fn new() -> Estimator {
@@ -99,8 +100,8 @@ impl Estimator {
     ///
     /// # Errors
     /// If a setting makes no sense or no noise meets the budget.
-    pub fn fit(&self, rows: &SparseRows) -> Result<Fit, FitError> {
+    pub fn fit(&self, rows: &SparseRows) -> Result<Fit, SessionError> {
         let features = rows.declared_features().unwrap_or(rows.largest_column());
-        fit(&self.settings, rows, features, None)
+        fit(&self.settings, rows, features)
     }
 }

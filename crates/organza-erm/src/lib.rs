@@ -2,33 +2,34 @@
 //!
 //! ```text
 //! UnreleasedRows ─(categories, charged)─▶ SparseRows
-//! SparseRows ─(declared bounds)─▶ Design ─▶ Objective ── minimise ──┐
-//!                                        └▶ Schedule ── descend ────┼─▶ LinearModel, Certificate
-//!                          budget ─▶ Purse ── charges, ledger ──────┘
+//! SparseRows ─(declared bounds)─▶ Design ─▶ Objective ── minimise ─────────────┐
+//!                                        └▶ LinearTask, LinearSchedule ─▶ engine ─▶ LinearModel, Certificate
 //! ```
+//!
+//! [`Linear`] is the [application](organza_train::Application) that the engine trains; [`fit`] does so in memory.
 //!
 //! The methods to choose from, at the same budget: objective perturbation, DP-SGD, private selection (the paper's
 //! Algorithm 3), its Algorithm 2 with accounts that hold and with its printed noise (not sound), and no privacy at all.
 //!
 //! ```
 //! use organza_data::sparse::SparseRows;
-//! use organza_erm::Logistic;
+//! use organza_erm::LogisticRegression;
 //!
 //! let mut rows = SparseRows::new(Some(2));
 //! for number in 0..5_000_u32 {
 //!     let side = if number % 2 == 0 { 1.0 } else { -1.0 };
 //!     rows.push(f64::from(number % 2), &mut [(0, -side), (1, 0.5)], None)?;
 //! }
-//! let fit = Logistic::new().epsilon(1.0).delta(1e-5).fit(&rows)?;
+//! let fit = LogisticRegression::new().epsilon(1.0).delta(1e-5).fit(&rows)?;
 //! assert!(fit.certificate.epsilon <= Some(1.0) && fit.model.weights[0] > 0.0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]
 
+mod application;
 mod bounds;
 mod categories;
-mod certificate;
-mod descend;
+mod data;
 mod design;
 mod estimator;
 mod fit;
@@ -37,24 +38,24 @@ mod loss;
 mod minimise;
 mod model;
 mod perturbation;
-mod purse;
+mod reader;
 mod schedule;
 mod score;
 mod settings;
+mod start;
 mod sum;
-mod weights;
+mod task;
 
-pub use bounds::InputBounds;
-pub use descend::{Batches, Descent, Visits};
-pub use design::Design;
-pub use estimator::{Estimator, Linear, Logistic, Poisson};
-pub use fit::{Fit, FitError, TableFit, fit, fit_table};
-pub use groups::{GROUPS_IGNORED, GroupSparsity, Groups};
+pub use application::{Fitted, Linear, MODEL, READER};
+pub use data::{FitError, LARGEST_INDEX, LinearData};
+pub use estimator::{Estimator, LinearRegression, LogisticRegression, PoissonRegression};
+pub use fit::{Fit, fit, fit_table};
+pub use groups::{GROUPS_IGNORED, GroupSparsity};
 pub use loss::Loss;
-pub use minimise::{Minimum, Objective};
 pub use model::{LinearModel, ModelError};
-pub use perturbation::Perturbation;
-pub use schedule::{Schedule, ScheduleError, ScheduleInputs, printed_step};
+pub use organza_train::Constraint;
+pub use reader::{Format, Reader};
+pub use schedule::{LinearSchedule, printed_step};
 pub use score::{Scores, score};
-pub use settings::{Method, SETTINGS_VERSION, Settings};
-pub use weights::{Constraint, Weights};
+pub use settings::{DataSettings, Method, Settings};
+pub use task::LinearTask;

@@ -2,7 +2,7 @@
 
 use crate::design::Design;
 use crate::loss::Loss;
-use crate::minimise::{Minimum, Objective};
+use crate::minimise::Objective;
 use organza_accountant::calibrate::{CalibrateError, Target, scale};
 use organza_accountant::normal::gaussian_epsilon;
 use organza_ledger::{Charged, Event, Neighbouring};
@@ -87,27 +87,27 @@ const WORST_CONDITION: f64 = 1e8;
 /// Noise is drawn in double precision and taken for real Gaussian, and that the search ends is proved for real numbers:
 /// both are idealised, and the certificate says so.
 #[derive(Clone, Debug)]
-pub struct Perturbation {
+pub(crate) struct Perturbation {
     /// The weight of the squared norm beside the *sum* of losses (lambda).
-    pub lambda: f64,
+    pub(crate) lambda: f64,
     /// The deviation of each coordinate of the tilt (s).
-    pub deviation: f64,
+    pub(crate) deviation: f64,
     /// The norm that the gradient of the summed objective is brought below (t).
-    pub tolerance: f64,
+    pub(crate) tolerance: f64,
     /// The deviation of the noise on each coordinate of the minimum (r).
-    pub output_deviation: f64,
+    pub(crate) output_deviation: f64,
     /// What it costs.
-    pub event: Event,
+    pub(crate) event: Event,
 }
 
 impl Perturbation {
     /// The part of epsilon that the curvature takes: c = ln(1 + R^2 / (4 lambda)).
-    pub fn curvature_cost(norm: f64, lambda: f64) -> f64 {
+    pub(crate) fn curvature_cost(norm: f64, lambda: f64) -> f64 {
         libm::log1p(Loss::Logistic.curvature_bound(0.0) * norm * norm / lambda)
     }
 
     /// The smallest lambda at which curvature takes no more than `cost`.
-    pub fn least_lambda(norm: f64, cost: f64) -> f64 {
+    pub(crate) fn least_lambda(norm: f64, cost: f64) -> f64 {
         Loss::Logistic.curvature_bound(0.0) * norm * norm / libm::expm1(cost)
     }
 
@@ -152,7 +152,7 @@ impl Perturbation {
     /// # Errors
     /// If lambda is so small that its cost alone exceeds the budget, that rounding hides it or that no search finds the
     /// minimum; if a number is not above 0 and finite.
-    pub fn calibrate(
+    pub(crate) fn calibrate(
         norm: f64,
         lambda: f64,
         records: f64,
@@ -213,8 +213,7 @@ impl Perturbation {
         };
         // Half of the tolerance is left to the rounding of the gradient itself.
         let tolerance = 0.5 * self.tolerance / divisor;
-        let Minimum { mut coordinates, .. } =
-            objective.minimise_surely(tolerance, objective.smoothness());
+        let mut coordinates = objective.minimise_surely(tolerance, objective.smoothness());
         let mut noise = vec![0.0; size];
         fill_normal(&mut noise, &mut random.shard(OUTPUT));
         for (coordinate, draw) in coordinates.iter_mut().zip(&noise) {
@@ -264,6 +263,7 @@ mod tests {
     use organza_accountant::Accountant;
     use organza_data::sparse::SparseRows;
     use organza_ledger::testing::paid;
+    use std::borrow::Cow;
 
     const LAMBDA: f64 = 2.0;
     const RUNS: u64 = 20_000;
@@ -276,7 +276,7 @@ mod tests {
 
     /// How often the released weight is above 0.5.
     fn share_above(perturbation: &Perturbation, rows: &SparseRows, purpose: &str) -> f64 {
-        let design = Design::new(rows, 1, Some(1.0), false);
+        let design = Design::new(Cow::Borrowed(rows), 1, Some(1.0), false);
         let runs = RUNS;
         let above = (0..runs).filter(|run| {
             let release = perturbation.release(purpose, &RandomSource::from_seed(*run));

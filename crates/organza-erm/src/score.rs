@@ -5,6 +5,7 @@ use crate::loss::Loss;
 use crate::model::LinearModel;
 use organza_data::sparse::SparseRows;
 use serde::Serialize;
+use std::borrow::Cow;
 
 /// Figures of a model on some rows. *Not private.*
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -21,9 +22,21 @@ pub struct Scores {
     pub squared_gradient: f64,
 }
 
+/// The mean loss of a model. *Not private.*
+pub(crate) fn mean_loss(model: &LinearModel, rows: &SparseRows) -> f64 {
+    let design = design(model, rows);
+    let coordinates = model.coordinates();
+    let loss = |row| model.loss.value(design.margin(row, &coordinates), design.label(row));
+    (0..rows.len()).map(loss).sum::<f64>() / rows.len().max(1) as f64
+}
+
+fn design<'a>(model: &LinearModel, rows: &'a SparseRows) -> Design<'a> {
+    Design::new(Cow::Borrowed(rows), model.features(), model.bound, model.has_intercept)
+}
+
 /// Measures a model.
 pub fn score(model: &LinearModel, rows: &SparseRows) -> Scores {
-    let design = Design::new(rows, model.features(), model.bound, model.has_intercept);
+    let design = design(model, rows);
     let coordinates = model.coordinates();
     let count = rows.len().max(1) as f64;
     let (mut loss, mut best, mut correct) = (0.0, 0.0, 0.0);

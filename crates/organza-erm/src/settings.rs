@@ -2,14 +2,21 @@
 
 use crate::bounds::InputBounds;
 use crate::loss::Loss;
-use crate::weights::Constraint;
-use organza_ledger::{LedgerSettings, Neighbouring, Share, Unit};
-use organza_mechanism::SelectionRule;
-use organza_train::SettingError;
+use crate::reader::Reader;
+use organza_ledger::{LedgerSettings, Neighbouring, Unit};
+use organza_mechanism::{NoisyCount, SelectionRule};
+use organza_train::check::{
+    AT_LEAST_ONE, BETWEEN, POSITIVE, is_between, is_positive, optional, positive, require,
+};
+use organza_train::settings::{EngineSettings, RunSettings, Steps};
+use organza_train::{Constraint, SettingError};
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// The version of the settings' form.
-pub const SETTINGS_VERSION: u64 = 2;
+const SETTINGS_VERSION: u64 = 3;
+/// The weight of the squared norm unless asked otherwise.
+pub(crate) const L2: f64 = 1e-4;
 
 /// How a model is fitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,12 +81,27 @@ impl std::fmt::Display for Method {
     }
 }
 
+/// Where rows come from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DataSettings {
+    /// The rows to fit.
+    pub path: PathBuf,
+    /// Rows to measure the model with.
+    pub test: Option<PathBuf>,
+    /// How both are read.
+    pub reader: Reader,
+}
+
 /// All that determines a fit beside the data. What is `None` follows from public numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// The version of this form.
     pub version: u64,
+    /// Where rows come from; none if they are handed over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<DataSettings>,
     /// The model.
     pub model: Loss,
     /// The method.
@@ -135,6 +157,7 @@ impl Settings {
     pub fn new(model: Loss) -> Self {
         Self {
             version: SETTINGS_VERSION,
+            data: None,
             model,
             method: Method::best(model),
             epsilon: 1.0,
@@ -160,19 +183,8 @@ impl Settings {
         }
     }
 
-    /// What a fit asks of the ledger of its data set: its whole budget, to which its charges keep.
-    pub fn share(&self) -> Share {
-        Share {
-            purpose: format!("erm {}", self.method),
-            epsilon: self.epsilon,
-            delta: self.delta,
-            unit: self.method.unit(),
-            neighbouring: self.method.neighbouring(),
-        }
-    }
-
     /// The bound on rows that is used.
-    pub fn row_bound(&self) -> Option<f64> {
+    pub(crate) fn row_bound(&self) -> Option<f64> {
         match self.method {
             Method::None => self.bound,
             _ => Some(self.bound.unwrap_or(1.0)),
@@ -180,20 +192,20 @@ impl Settings {
     }
 
     /// The set that weights are kept in.
-    pub fn region(&self) -> Constraint {
+    pub(crate) fn region(&self) -> Constraint {
         let usual =
             if self.method.has_groups() { Constraint::Ball(10.0) } else { Constraint::Free };
         self.constraint.unwrap_or(usual)
     }
 
     /// The declared bounds on the input.
-    pub fn input(&self) -> InputBounds {
+    pub(crate) fn input(&self) -> InputBounds {
         let norm = self.row_bound().unwrap_or(f64::INFINITY);
         InputBounds { norm, label: self.label_bound, intercept: self.intercept }
     }
 
     /// The clip of a record's gradient (S1): the bound on it, or what a label's size makes of a row.
-    pub fn record_clip(&self) -> f64 {
+    pub(crate) fn record_clip(&self) -> f64 {
         let whole = self.input().whole_norm();
         let usual = match self.model {
             Loss::Logistic | Loss::Sigmoid => self.model.slope_bound(0.0, 1.0) * whole,
@@ -207,63 +219,90 @@ impl Settings {
     /// # Errors
     /// Names the first setting that makes no sense.
     pub fn check(&self) -> Result<(), SettingError> {
-        let positive = |setting, value: Option<f64>| {
-            let fits = value.is_none_or(|value| value > 0.0 && value.is_finite());
-            require(setting, value, fits, "above 0 and finite")
+        require("version", self.version, self.version == SETTINGS_VERSION, "3")?;
+        positive("--epsilon", self.epsilon)?;
+        require("--delta", self.delta, is_between(self.delta), BETWEEN)?;
+        require("--share", self.share, is_between(self.share), BETWEEN)?;
+        positive("--label-bound", self.label_bound)?;
+        let (radius, limit) = match self.constraint {
+            Some(Constraint::Ball(radius)) => (Some(radius), None),
+            Some(Constraint::Box(limit)) => (None, Some(limit)),
+            _ => (None, None),
         };
-        require("version", Some(self.version), self.version == SETTINGS_VERSION, "2")?;
-        positive("--epsilon", Some(self.epsilon))?;
-        let is_share = |value: f64| value > 0.0 && value < 1.0;
-        require("--delta", Some(self.delta), is_share(self.delta), "above 0 and below 1")?;
-        require("--share", Some(self.share), is_share(self.share), "above 0 and below 1")?;
-        positive("--bound", self.bound)?;
-        positive("--label-bound", Some(self.label_bound))?;
-        positive("--clip", self.clip)?;
-        positive("--batch", self.batch)?;
-        positive("--learning-rate", self.learning_rate)?;
-        let l2 = self.l2.is_none_or(|l2| l2 >= 0.0 && l2.is_finite());
-        require("--l2", self.l2, l2, "0 or more and finite")?;
-        match self.constraint {
-            Some(Constraint::Ball(radius)) => positive("--radius", Some(radius))?,
-            Some(Constraint::Box(limit)) => positive("--box", Some(limit))?,
-            _ => {}
+        for (setting, value) in [
+            ("--bound", self.bound),
+            ("--clip", self.clip),
+            ("--batch", self.batch),
+            ("--learning-rate", self.learning_rate),
+            ("--radius", radius),
+            ("--box", limit),
+        ] {
+            optional(setting, value, is_positive, POSITIVE)?;
         }
-        let at_least_one = |setting, value: Option<u64>| {
-            require(setting, value, value.is_none_or(|value| value >= 1), "at least 1")
-        };
-        at_least_one("--units", self.units)?;
-        at_least_one("--groups", self.groups)?;
-        at_least_one("--hits", self.hits)?;
-        at_least_one("--draws", self.draws)?;
-        at_least_one("--steps", self.steps)?;
+        optional("--l2", self.l2, |l2| *l2 >= 0.0 && l2.is_finite(), "0 or more and finite")?;
+        for (setting, value) in [
+            ("--units", self.units),
+            ("--groups", self.groups),
+            ("--hits", self.hits),
+            ("--draws", self.draws),
+            ("--steps", self.steps),
+        ] {
+            optional(setting, value, |value| *value >= 1, AT_LEAST_ONE)?;
+        }
         let by_group = self.method == Method::PoissonGroups;
         let expected = "left away with --method poisson-groups: the number of groups would tell how many rows there \
                         are, and one group more would cut all others anew; name a column with --group";
-        require("--groups", self.groups, !by_group || self.groups.is_none(), expected)?;
+        optional("--groups", self.groups, |_| !by_group, expected)?;
         let ledger = self.ledger.as_ref().map(|ledger| ledger.path.display());
         let covered = !matches!(self.method, Method::None | Method::Printed) && self.seed.is_none();
         let expected =
             "left out with --method none, --method printed and --seed, which no budget covers";
-        require("--ledger", ledger, covered || self.ledger.is_none(), expected)?;
-        let threshold = self.threshold.is_none_or(f64::is_finite);
-        require("--threshold", self.threshold, threshold, "finite")?;
+        optional("--ledger", ledger, |_| covered, expected)?;
+        optional("--threshold", self.threshold, |it| it.is_finite(), "finite")?;
         let objective = self.method != Method::Objective || self.model == Loss::Logistic;
         let expected = "logistic with --method objective, which needs a slope and a curvature that \
                         are bounded and a slope of one sign; dpsgd fits any model";
-        require("--model", Some(self.model), objective, expected)?;
+        require("--model", self.model, objective, expected)?;
         let free = self.method != Method::Objective || self.constraint.is_none();
         let expected =
             "without --radius and --box: its proof is for free weights, which --l2 keeps small";
-        require("--method", Some(self.method), free, expected)
+        require("--method", self.method, free, expected)
     }
 }
 
-fn require<T: std::fmt::Display>(
-    setting: &'static str,
-    value: Option<T>,
-    fits: bool,
-    expected: &'static str,
-) -> Result<(), SettingError> {
-    let value = value.map_or("not given".to_owned(), |value| value.to_string());
-    organza_train::check::require(setting, value, fits, expected)
+impl RunSettings for Settings {
+    fn engine(&self) -> EngineSettings {
+        let Self { method, epsilon, delta, .. } = *self;
+        let mut engine = EngineSettings::new("erm", method.unit(), epsilon, delta);
+        engine.name[1] = method.to_string().into();
+        engine.private = method != Method::None;
+        engine.steps = match method {
+            Method::None | Method::Objective => None,
+            Method::Dpsgd => Some(Steps::Everywhere),
+            _ => Some(Steps::Selected),
+        };
+        engine.privacy.neighbouring = method.neighbouring();
+        // What the printed noise costs has no bound, and is only told.
+        engine.privacy.epsilon = (method != Method::Printed).then_some(epsilon);
+        engine.privacy.units = self.units;
+        engine.units_are_public = NoisyCount::is_public(method.neighbouring());
+        // Fits are short: all steps are one charge.
+        (engine.training.evaluations, engine.training.checkpoints) = (1, 1);
+        (engine.ledger, engine.seed) = (self.ledger.clone(), self.seed);
+        engine
+    }
+
+    fn ledger(&mut self) -> Option<&mut LedgerSettings> {
+        self.ledger.as_mut()
+    }
+
+    fn moved(&mut self, now: &Self) {
+        if let (Some(data), Some(now)) = (&mut self.data, &now.data) {
+            (data.path, data.test) = (now.path.clone(), now.test.clone());
+        }
+    }
+
+    fn check(&self) -> Result<(), SettingError> {
+        Self::check(self)
+    }
 }

@@ -9,7 +9,7 @@ use organza_ledger::{Charged, Neighbouring};
 use organza_mechanism::random::Purpose;
 use organza_mechanism::sample::{exponential, fill_normal, fill_normal_f32, gumbel, laplace};
 use organza_mechanism::{
-    BatchSum, By, NoiseSettings, Plan, PlanSettings, PoissonSampler, RandomSource, Selection,
+    BatchSum, By, NoiseSettings, Plan, PlanSettings, RandomSource, Sampler, Selection,
     SelectionRule, SelectionSettings, Shape, UnitGradient,
 };
 use std::cell::Cell;
@@ -52,7 +52,7 @@ fn gradient(unit: u64, rows: u64, gradient: &mut UnitGradient) {
 /// Steps of a plan, one after another, all of them paid for.
 struct Steps {
     rows: u64,
-    sampler: PoissonSampler,
+    sampler: Sampler,
     paid: Charged,
     next: Cell<u64>,
 }

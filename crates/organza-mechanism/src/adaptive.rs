@@ -87,7 +87,7 @@ impl ReleasedClip {
 ///
 /// is a function of what was released and of public numbers, so the clip of a step is known to whoever saw the steps
 /// before it, and steps compose adaptively, each with the same event.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Adaptive {
     pub(crate) settings: AdaptiveClip,
     noise: IntegerNoise,
@@ -186,7 +186,7 @@ impl Plan {
             ));
         }
         let (adaptive, noise) = Adaptive::new(settings, self.settings(), *self.grid())?;
-        self.with_adaptive(adaptive, noise)
+        Ok(self.with_adaptive(adaptive, noise))
     }
 }
 

@@ -1,18 +1,19 @@
-//! Poisson batches, and the only way from units to a sum.
+//! Batches, and the only way from units to a sum.
 
 use crate::adaptive::ReleasedClip;
 use crate::clip::clip;
 use crate::due::{Due, NotPaid};
 use crate::gradient::UnitGradient;
 use crate::grid::Grid;
+use crate::groups::Units;
 use crate::memory::{Lease, Memory, Pool};
 use crate::noised::Noised;
 use crate::owed::{Deferral, DeferredGrid, OwedNoise, TouchedRows};
 use crate::plan::Plan;
-use crate::random::{PrivateRandom, Purpose, RandomSource, Secret};
-use crate::sample::poisson_subset;
+use crate::random::{Purpose, RandomSource, Secret};
+use crate::sample::{below, poisson_subset};
 use crate::select::Choice;
-use organza_ledger::{Charge, Charged, Event};
+use organza_ledger::{Charge, Charged};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +21,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// More parts than any machine has threads.
 const MOST_PARTS: usize = 4_096;
 
-/// Draws batches: each unit joins each batch independently, with the plan's rate.
+/// Draws batches: each unit joins each batch independently, with the plan's rate; or, where the plan is for
+/// [groups](Plan::in_groups), all units of a group that is picked uniformly join, and nobody else.
 ///
 /// # Privacy
 /// This is exactly the sampling that the plan's event states. Batches have no fixed size; an empty
@@ -31,45 +33,31 @@ const MOST_PARTS: usize = 4_096;
 /// purpose, so samplers of different purposes never share noise. A step is handed out against the proof of a charge
 /// that covers it, and once: neither this sampler nor another of the same purpose and source draws it again.
 #[derive(Clone)]
-pub struct PoissonSampler {
+pub struct Sampler {
     run: Arc<Run>,
-    units: u64,
+    units: Units,
 }
 
 /// What all steps of a sampler share.
 pub(crate) struct Run {
     pub(crate) plan: Plan,
     /// What every step needs before it is drawn.
-    due: Due,
+    pub(crate) due: Due,
     pub(crate) source: RandomSource,
     pub(crate) pool: Pool,
 }
 
-impl Run {
-    /// Steps of `plan` that are charged as `event`.
-    pub(crate) fn new(plan: Plan, event: Event, purpose: &str, source: &RandomSource) -> Arc<Self> {
-        let due = Due::new(purpose, event, plan.settings().neighbouring, source);
-        Arc::new(Self { plan, source: due.source.clone(), due, pool: Pool::default() })
-    }
-
-    pub(crate) fn charge(&self, steps: Range<u64>) -> Charge {
-        self.due.charge(steps)
-    }
-
-    pub(crate) fn purpose(&self) -> &str {
-        self.due.purpose()
-    }
-}
-
-impl PoissonSampler {
-    pub(crate) fn new(plan: Plan, purpose: &str, units: u64, source: &RandomSource) -> Self {
-        let event = plan.step_event().clone();
-        Self { run: Run::new(plan, event, purpose, source), units }
+impl Sampler {
+    pub(crate) fn new(plan: Plan, purpose: &str, units: Units, source: &RandomSource) -> Self {
+        let neighbouring = plan.settings().neighbouring;
+        let due = Due::new(purpose, plan.step_event().clone(), neighbouring, source);
+        let run = Run { plan, source: due.source.clone(), due, pool: Pool::default() };
+        Self { run: Arc::new(run), units }
     }
 
     /// The charge for `steps`: the plan's event, relation and purpose, and the key of the noise.
     pub fn charge(&self, steps: Range<u64>) -> Charge {
-        self.run.charge(steps)
+        self.run.due.charge(steps)
     }
 
     /// Leave to defer the noise of untouched rows on this grid; `None` unless the plan puts Gaussian noise
@@ -84,20 +72,27 @@ impl PoissonSampler {
     /// If the charge is for another event, purpose, key, relation or other steps; if this step or one after it was
     /// drawn before, by any sampler of this purpose and source.
     pub fn batch(&self, step: u64, paid: &Charged) -> Result<Batch, NotPaid> {
-        let (batch, mut random) = Batch::empty(&self.run, step, paid)?;
-        Ok(batch.joined_by(poisson_subset(self.units, self.run.plan.rate(), &mut random)))
+        self.run.due.hand_out(step, paid)?;
+        let Run { plan, source, .. } = &*self.run;
+        let mut random = source.substream(Purpose::Batch, step, 0);
+        let mut batch = Batch { step, grid: *plan.grid(), memory: Lease::new(&self.run, 0) };
+        let joined = &mut batch.memory.units;
+        match plan.groups() {
+            None => joined.extend(poisson_subset(self.units.count(), plan.rate(), &mut random)),
+            Some(groups) => joined.extend(self.units.of_group(below(groups, &mut random), groups)),
+        }
+        Ok(batch)
     }
 }
 
 /// Without the number of units, which may be private.
-impl std::fmt::Debug for PoissonSampler {
+impl std::fmt::Debug for Sampler {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "PoissonSampler({})", self.run.purpose())
+        write!(formatter, "Sampler({})", self.run.due.purpose())
     }
 }
 
-/// The units of a step, which is paid for. Only a [`PoissonSampler`] or a [`GroupSampler`](crate::GroupSampler)
-/// makes it.
+/// The units of a step, which is paid for. Only a [`Sampler`] makes it.
 ///
 /// Its memory is that of a step before it, and goes to a step after it when it, or what came of it, is
 /// dropped: steps that follow each other allocate nothing.
@@ -109,23 +104,6 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// The batch of a step that is paid for, which nobody has joined yet, and the randomness that says who does.
-    pub(crate) fn empty(
-        run: &Arc<Run>,
-        step: u64,
-        paid: &Charged,
-    ) -> Result<(Self, PrivateRandom), NotPaid> {
-        run.due.hand_out(step, paid)?;
-        let random = run.source.substream(Purpose::Batch, step, 0);
-        Ok((Self { step, grid: *run.plan.grid(), memory: Lease::new(run, 0) }, random))
-    }
-
-    /// The batch with these units, each once.
-    pub(crate) fn joined_by(mut self, units: impl Iterator<Item = u64>) -> Self {
-        self.memory.units.extend(units);
-        self
-    }
-
     /// The batch with a clip that an earlier step has released, where the plan's clip adapts.
     pub fn at_clip(mut self, clip: ReleasedClip) -> Self {
         if let Some(adaptive) = self.memory.run.plan.adaptive() {
@@ -328,7 +306,7 @@ mod tests {
         })
         .expect("a good plan");
         let sampler = plan.sampler("training", 98_765, &RandomSource::from_seed(3));
-        assert_eq!(format!("{sampler:?}"), "PoissonSampler(training)");
+        assert_eq!(format!("{sampler:?}"), "Sampler(training)");
         let batch = sampler.batch(7, &paid(sampler.charge(7..8))).expect("paid");
         assert_eq!(format!("{batch:?}"), "Batch(step 7)");
         let sum = batch.sum(|_, gradient| {

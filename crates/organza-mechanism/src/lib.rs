@@ -5,7 +5,7 @@
 //! can be left out:
 //!
 //! ```text
-//! Plan ─▶ PoissonSampler ─▶ Batch ─(gradient of each unit, clip S1)─▶ BatchSum
+//! Plan ─▶ Sampler ─▶ Batch ─(gradient of each unit, clip S1)─▶ BatchSum
 //!      ─(select)─▶ Selected ─(clip S2, noise)─▶ Noised ─▶ optimizer
 //! ```
 //!
@@ -13,7 +13,7 @@
 //! can only go into a table that keeps track of the noise it owes.
 //!
 //! A [`Plan`] is made from checked settings and makes all the others; its sampler also makes the
-//! charge ([`PoissonSampler::charge`]), so what is drawn and what is charged agree. A batch is drawn against
+//! charge ([`Sampler::charge`]), so what is drawn and what is charged agree. A batch is drawn against
 //! the proof of that charge ([`Charged`](organza_ledger::Charged)), which a budget hands out once the charge is
 //! on the ledger. Only [`Noised`] has values to read, apart from counts that are marked as not private.
 //!
@@ -76,7 +76,7 @@ mod due;
 mod exact;
 mod gradient;
 mod grid;
-mod group;
+mod groups;
 mod histogram;
 mod memory;
 mod noise;
@@ -98,12 +98,12 @@ mod unknown_domain;
 mod whole;
 
 pub use adaptive::{AdaptiveClip, ReleasedClip};
-pub use batch::{Batch, BatchPart, BatchSum, PartSum, PoissonSampler, Selected};
+pub use batch::{Batch, BatchPart, BatchSum, PartSum, Sampler, Selected};
 pub use count::NoisyCount;
 pub use due::NotPaid;
 pub use gradient::{PlainSum, UnitGradient};
 pub use grid::Grid;
-pub use group::GroupSampler;
+pub use groups::{Groups, Units};
 pub use histogram::{
     Bound, CountNoise, Histogram, HistogramPlan, HistogramSettings, NoisyHistogram, UnitCounts,
 };

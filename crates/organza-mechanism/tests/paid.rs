@@ -4,9 +4,9 @@
 use organza_ledger::testing::paid;
 use organza_ledger::{Charge, Event, KeyFingerprint, Neighbouring};
 use organza_mechanism::{
-    Bound, CountNoise, GroupSampler, HistogramPlan, HistogramSettings, ItemRule, ItemSettings,
-    ItemsPlan, NoiseSettings, NoisyCount, NotPaid, Plan, PlanSettings, PoissonSampler,
-    RandomSource, SelectionSettings, Shape, UnitCounts,
+    Bound, CountNoise, HistogramPlan, HistogramSettings, ItemRule, ItemSettings, ItemsPlan,
+    NoiseSettings, NoisyCount, NotPaid, Plan, PlanSettings, RandomSource, Sampler,
+    SelectionSettings, Shape, UnitCounts,
 };
 
 const UNITS: u64 = 3;
@@ -24,12 +24,12 @@ fn plan(multiplier: f64) -> Plan {
     .unwrap()
 }
 
-fn sampler(source: &RandomSource) -> PoissonSampler {
+fn sampler(source: &RandomSource) -> Sampler {
     plan(1.0).sampler("training", UNITS, source)
 }
 
 /// What is released of `step`, where each unit adds `value` to the first coordinate.
-fn released(sampler: &PoissonSampler, step: u64, value: f32) -> Result<f32, NotPaid> {
+fn released(sampler: &Sampler, step: u64, value: f32) -> Result<f32, NotPaid> {
     let batch = sampler.batch(step, &paid(sampler.charge(0..10)))?;
     let sum = batch.sum(|_, gradient| gradient.row(0).unwrap()[0] = value);
     let mut first = None;
@@ -107,7 +107,7 @@ fn a_step_is_drawn_once_whoever_asks() {
 /// the same key, which knows nothing of the first.
 #[test]
 fn the_same_noise_twice_would_bare_the_data() {
-    let difference = |second: &dyn Fn(&PoissonSampler) -> Result<f32, NotPaid>| {
+    let difference = |second: &dyn Fn(&Sampler) -> Result<f32, NotPaid>| {
         let sampler = sampler(&RandomSource::from_seed(3));
         let first = released(&sampler, 0, 0.2).unwrap();
         second(&sampler).map(|second| first - second)
@@ -130,8 +130,8 @@ fn a_run_that_goes_on_repeats_its_steps_bit_by_bit() {
     assert!(drawn_before(&released(&resumed, 2, 0.1)));
 }
 
-fn groups(source: &RandomSource) -> GroupSampler {
-    plan(1.0).group_sampler("training", 5, source).unwrap()
+fn groups(source: &RandomSource) -> Sampler {
+    plan(1.0).in_groups(5).unwrap().sampler("training", 53, source)
 }
 
 #[test]
@@ -140,26 +140,27 @@ fn groups_are_paid_for_as_what_they_are() {
     let sampler = groups(&source);
     let charge = sampler.charge(0..100);
     assert!(matches!(charge.event, Event::Cluster { groups: 5, .. }));
-    assert_eq!(charge.event, plan(1.0).group_event(5).unwrap());
     // A Poisson batch of everyone is another event.
     let everyone = plan(1.0).sampler("training", 10, &source);
-    assert!(not_covered(&sampler.batch(0, &paid(everyone.charge(0..100)), |_| 2)));
+    assert!(not_covered(&sampler.batch(0, &paid(everyone.charge(0..100)))));
     let block = paid(charge.clone());
     assert!(not_covered(&everyone.batch(0, &block)));
     let mut visited = [0; 5];
     for step in 0..100 {
-        let (group, batch) = sampler.batch(step, &block, |group| 10 + group).unwrap();
-        assert_eq!(batch.units(), (0..10 + group).collect::<Vec<u64>>());
+        let batch = sampler.batch(step, &block).unwrap();
+        let first = batch.units()[0];
+        let group = (0..5).find(|group| group * 53 / 5 == first).unwrap();
+        assert_eq!(batch.units(), (first..(group + 1) * 53 / 5).collect::<Vec<u64>>());
         visited[group as usize] += 1;
-        assert!(drawn_before(&groups(&source).batch(step, &block, |_| 1)));
+        assert!(drawn_before(&groups(&source).batch(step, &block)));
     }
     assert!(visited.iter().all(|times| (5..40).contains(times)), "{visited:?}");
     let sampled = Plan::new(PlanSettings { rate: 0.5, ..plan(1.0).settings().clone() }).unwrap();
-    assert_eq!(sampled.group_sampler("training", 5, &source).unwrap_err().setting, "rate");
-    assert_eq!(plan(1.0).group_event(0).unwrap_err().setting, "groups");
+    assert_eq!(sampled.in_groups(5).unwrap_err().setting, "rate");
+    assert_eq!(plan(1.0).in_groups(0).unwrap_err().setting, "groups");
     let fresh = groups(&RandomSource::from_seed(5));
     for other in foreign(&charge) {
-        assert!(not_covered(&fresh.batch(0, &paid(other), |_| 1)));
+        assert!(not_covered(&fresh.batch(0, &paid(other))));
     }
 }
 

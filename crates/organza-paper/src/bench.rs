@@ -333,10 +333,7 @@ mod tests {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 pool.install(|| {
                     let mut steps = steps(&settings).unwrap();
-                    assert!(
-                        steps.tables().read().asks(),
-                        "{noise:?}: rows wait until they are read"
-                    );
+                    assert!(steps.waits(), "{noise:?}: rows wait until they are read");
                     (0..40).for_each(|_| steps.make().unwrap());
                     steps.into_parameters()
                 })

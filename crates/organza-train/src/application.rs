@@ -2,9 +2,12 @@
 //! files, and gets everything that makes a run.
 
 use crate::books::Releases;
+use crate::calibration::StepInputs;
 use crate::certificate::Certificate;
+use crate::check::require;
 use crate::folder::RunFolder;
 use crate::phases::Phase;
+use crate::schedule::Schedule;
 use crate::settings::RunSettings;
 use crate::task::Task;
 use organza_ledger::PublicFact;
@@ -15,8 +18,8 @@ pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 /// A model on data.
 ///
 /// ```text
-/// read ─▶ public_facts, phases ─▶ prepare ─▶ start ─▶ steps of its task ─▶ finish
-///          nothing is charged      └── Releases: charged, then drawn ──┘
+/// read ─▶ public_facts, phases ─▶ prepare ─▶ schedule ─▶ start ─▶ steps of its task ─▶ finish
+///          nothing is charged      └────── Releases: charged, then drawn ─────┘
 /// ```
 ///
 /// # Privacy
@@ -58,11 +61,15 @@ pub trait Application: Sized {
         Ok(Vec::new())
     }
 
-    /// What is released before the first step, in this order. Without any the budget is for the steps.
+    /// What is released before the first step, in this order. Without any the budget is for the steps. Of the data it may
+    /// follow what is declared, such as the columns of a table.
     ///
     /// # Errors
     /// If settings make no sense.
-    fn phases(_settings: &Self::Settings) -> Result<Vec<Phase<'_>>, Failure> {
+    fn phases<'a>(
+        _settings: &'a Self::Settings,
+        _data: &'a Self::Data,
+    ) -> Result<Vec<Phase<'a>>, Failure> {
         Ok(Vec::new())
     }
 
@@ -82,6 +89,25 @@ pub trait Application: Sized {
     /// The true number of training units that are somebody's. *Not private.*
     fn own_units(&self) -> u64 {
         self.task().units()
+    }
+
+    /// The steps, for the public or released number of units: as the settings of the engine say, unless there are
+    /// others.
+    ///
+    /// # Errors
+    /// If settings make no sense. Where the number of units is no secret, that may be because of it.
+    fn schedule(
+        &self,
+        settings: &Self::Settings,
+        units: u64,
+    ) -> Result<Box<dyn Schedule + '_>, Failure> {
+        let settings = settings.engine();
+        let batch = settings.training.batch;
+        // Whether a run is refused must not tell what was not paid for. Where the number of units is released, a batch
+        // that is too large is one that every unit joins (the rate is at most 1), and nothing is refused.
+        let fits = settings.releases_units() || batch <= units as f64;
+        require("--batch", batch, fits, "no larger than the number of training units")?;
+        Ok(Box::new(StepInputs { settings, tables: self.task().tables(), units }))
     }
 
     /// Writes files that belong to the run from its beginning; called again when it goes on.
@@ -117,7 +143,10 @@ pub trait Application: Sized {
         Vec::new()
     }
 
-    /// Writes the files of the model, and hands it over.
+    /// Adds what the application knows to the certificate, such as conditions of what it released.
+    fn certify(&self, _settings: &Self::Settings, _certificate: &mut Certificate) {}
+
+    /// Hands the model over, after its files are written if there is a folder.
     ///
     /// # Errors
     /// If a file cannot be written.
@@ -125,7 +154,7 @@ pub trait Application: Sized {
         self,
         parameters: Vec<f32>,
         certificate: &Certificate,
-        folder: &RunFolder,
+        folder: Option<&RunFolder>,
     ) -> Result<Self::Model, Failure>;
 }
 

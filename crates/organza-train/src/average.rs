@@ -2,7 +2,7 @@
 
 /// A running mean of the parameters over the snapshots of the second half of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Average {
+pub(crate) struct Average {
     sums: Vec<f64>,
     snapshots: u64,
 }
@@ -12,27 +12,27 @@ impl Average {
     const SNAPSHOTS: u64 = 500;
 
     /// An empty average of `coordinates` parameters.
-    pub fn new(coordinates: usize) -> Self {
+    pub(crate) fn new(coordinates: usize) -> Self {
         Self { sums: vec![0.0; coordinates], snapshots: 0 }
     }
 
     /// The average of a run that goes on.
-    pub fn resume(sums: Vec<f64>, snapshots: u64) -> Self {
+    pub(crate) fn resume(sums: Vec<f64>, snapshots: u64) -> Self {
         Self { sums, snapshots }
     }
 
     /// The sums and how many snapshots are in them, for a checkpoint.
-    pub fn state(&self) -> (&[f64], u64) {
+    pub(crate) fn state(&self) -> (&[f64], u64) {
         (&self.sums, self.snapshots)
     }
 
     /// Whether the parameters after `done` of `steps` steps count.
-    pub fn wants(done: u64, steps: u64) -> bool {
+    pub(crate) fn wants(done: u64, steps: u64) -> bool {
         done > steps / 2 && (steps - done).is_multiple_of((steps / 2 / Self::SNAPSHOTS).max(1))
     }
 
     /// Adds a snapshot.
-    pub fn add(&mut self, parameters: &[f32]) {
+    pub(crate) fn add(&mut self, parameters: &[f32]) {
         self.snapshots += 1;
         for (sum, parameter) in self.sums.iter_mut().zip(parameters) {
             *sum += f64::from(*parameter);
@@ -40,7 +40,7 @@ impl Average {
     }
 
     /// The mean of the snapshots; `None` if there is none yet.
-    pub fn into_mean(self) -> Option<Vec<f32>> {
+    pub(crate) fn into_mean(self) -> Option<Vec<f32>> {
         let count = self.snapshots as f64;
         (count > 0.0).then(|| self.sums.iter().map(|sum| (sum / count) as f32).collect())
     }

@@ -8,14 +8,20 @@ use crate::session::SessionError;
 use crate::settings::EngineSettings;
 use organza_accountant::Accountant;
 use organza_ledger::{
-    Budget, BudgetError, Charge, Charged, DataSetError, Header, Ledger, Reserved, TornLine,
+    Budget, BudgetError, Charge, Charged, DataSetError, Event, Header, Ledger, Reserved, TornLine,
 };
-use organza_mechanism::RandomSource;
+use organza_mechanism::{NoisyCount, RandomSource};
 use std::path::PathBuf;
 
 const LEDGER: &str = "ledger.jsonl";
 pub(crate) const SETTINGS: &str = "settings.json";
 pub(crate) const STATE: &str = "state.json";
+/// The purpose under which the number of units is charged and drawn.
+pub(crate) const UNITS: &str = "units";
+/// The share of the budget for releasing the number of units.
+const COUNT_SHARE: f64 = 0.01;
+/// What releasing the number of units costs where there is no budget.
+const COUNT_EPSILON: f64 = 0.01;
 
 /// The books of a run. They are opened by its first charge, or else when it has a plan: settings that give none leave
 /// nothing behind.
@@ -32,7 +38,7 @@ enum Place {
 }
 
 struct OpenBooks {
-    folder: RunFolder,
+    folder: Option<RunFolder>,
     /// None without privacy.
     purse: Option<Purse>,
     torn: Option<TornLine>,
@@ -41,7 +47,8 @@ struct OpenBooks {
 
 /// What a new run will write first.
 pub(crate) struct FirstFiles {
-    pub(crate) path: PathBuf,
+    /// None for a run in memory, which writes nothing.
+    pub(crate) path: Option<PathBuf>,
     pub(crate) header: Header,
     /// The private `state.json`.
     pub(crate) state: String,
@@ -82,7 +89,8 @@ impl Books {
             }
         };
         let reserved = reserve(&settings, &source)?;
-        let place = Place::Open(Box::new(OpenBooks { folder, purse, torn, reserved }));
+        let place =
+            Place::Open(Box::new(OpenBooks { folder: Some(folder), purse, torn, reserved }));
         Ok(Self { settings, source, place })
     }
 
@@ -91,28 +99,33 @@ impl Books {
     /// # Privacy
     /// A folder with settings is one that can go on, so these are written last. A run that is killed before it has its
     /// place on the ledger of the data set takes it when it goes on; one that is refused it leaves nothing.
-    pub(crate) fn open(&mut self) -> Result<&RunFolder, SessionError> {
+    pub(crate) fn open(&mut self) -> Result<Option<&RunFolder>, SessionError> {
         if let Place::Closed(FirstFiles { path, header, state, settings }) = &self.place {
-            let folder = RunFolder::create(path)?;
-            folder.write(&folder.private(STATE), state.as_bytes())?;
-            let purse = match self.settings.private {
-                true => {
+            let folder = path.as_deref().map(RunFolder::create).transpose()?;
+            if let Some(folder) = &folder {
+                folder.write(&folder.private(STATE), state.as_bytes())?;
+            }
+            let purse = match (self.settings.private, &folder) {
+                (false, _) => None,
+                (true, Some(folder)) => {
                     let ledger = Ledger::create(&folder.file(LEDGER), header.clone())?;
                     Some(purse(&self.settings, ledger)?)
                 }
-                false => None,
+                (true, None) => Some(purse(&self.settings, Ledger::in_memory(header.clone())?)?),
             };
-            folder.write(&folder.file(SETTINGS), settings.as_bytes())?;
+            if let Some(folder) = &folder {
+                folder.write(&folder.file(SETTINGS), settings.as_bytes())?;
+            }
             let reserved = match reserve(&self.settings, &self.source) {
                 Ok(reserved) => reserved,
                 Err(refused) => {
-                    folder.discard()?;
+                    folder.map(|folder| folder.discard()).transpose()?;
                     return Err(refused.into());
                 }
             };
             self.place = Place::Open(Box::new(OpenBooks { folder, purse, torn: None, reserved }));
         }
-        Ok(&self.opened()?.folder)
+        Ok(self.opened()?.folder.as_ref())
     }
 
     fn opened(&mut self) -> Result<&mut OpenBooks, SessionError> {
@@ -123,10 +136,12 @@ impl Books {
     }
 
     /// The folder, and what pays: nothing without privacy.
-    pub(crate) fn purse(&mut self) -> Result<(&RunFolder, Option<&mut Purse>), SessionError> {
+    pub(crate) fn purse(
+        &mut self,
+    ) -> Result<(Option<&RunFolder>, Option<&mut Purse>), SessionError> {
         self.open()?;
         let OpenBooks { folder, purse, .. } = self.opened()?;
-        Ok((folder, purse.as_mut()))
+        Ok((folder.as_ref(), purse.as_mut()))
     }
 
     /// Where the run draws from.
@@ -193,11 +208,13 @@ fn reserve(
 pub struct Releases<'a> {
     books: &'a mut Books,
     phases: &'a [Calibrated],
+    before: Vec<Event>,
 }
 
 impl<'a> Releases<'a> {
     pub(crate) fn new(books: &'a mut Books, phases: &'a [Calibrated]) -> Self {
-        Self { books, phases }
+        let before = phases.iter().flat_map(|phase| phase.events.clone()).collect();
+        Self { books, phases, before }
     }
 
     /// The noise of a phase that the application named, at which all phases keep to their shares; none if it did not.
@@ -217,5 +234,33 @@ impl<'a> Releases<'a> {
     pub fn charge(&mut self, charge: Charge) -> Result<Charged, SessionError> {
         let (_, purse) = self.books.purse()?;
         Ok(purse.ok_or(RunError::NoPurse)?.charge(charge)?)
+    }
+
+    /// The number of units, of which `own` are somebody's: declared, the same in all neighbouring data sets, or released
+    /// with a charge. The engine asks where there are steps; an application without any may ask once.
+    ///
+    /// # Errors
+    /// As [`Releases::charge`].
+    pub fn units(&mut self, own: u64) -> Result<u64, SessionError> {
+        let EngineSettings { privacy, private, units_are_public, added_units, .. } =
+            self.books.settings.clone();
+        let units = match privacy.units {
+            Some(declared) => declared,
+            None if !private || units_are_public => own,
+            None => {
+                let epsilon = privacy.epsilon.map_or(COUNT_EPSILON, |all| COUNT_SHARE * all);
+                let count = NoisyCount::new(epsilon, privacy.neighbouring)?;
+                let release = count.release(UNITS, self.source());
+                let paid = self.charge(release.charge())?;
+                self.before.push(count.event());
+                count.noise(own, &release, paid).map_err(RunError::from)?
+            }
+        };
+        Ok(units.saturating_add(added_units))
+    }
+
+    /// What is charged before the first step: all phases, and the number of units once it was asked for.
+    pub fn before(&self) -> &[Event] {
+        &self.before
     }
 }

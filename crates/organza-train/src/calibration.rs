@@ -1,6 +1,7 @@
-//! From settings to a plan: how much noise a budget asks for.
+//! Steps by the settings of the engine: DP-SGD, or private selection.
 
-use crate::phases::noise;
+use crate::optimizer::OptimizerSettings;
+use crate::schedule::Schedule;
 use crate::settings::{EngineSettings, Steps};
 use crate::tables::defers;
 use organza_accountant::Accountant;
@@ -34,65 +35,40 @@ pub enum CalibrationError {
     NoBudget,
 }
 
-/// What a plan of steps is made from: settings and public or released numbers.
-pub(crate) struct StepInputs<'a> {
-    pub(crate) settings: &'a EngineSettings,
+/// Steps as the settings of the engine say: public or released numbers beside them.
+pub(crate) struct StepInputs {
+    pub(crate) settings: EngineSettings,
     pub(crate) tables: Vec<(u64, u64)>,
     /// The public or released number of units.
     pub(crate) units: u64,
-    /// What was charged before training.
-    pub(crate) before: Vec<Event>,
 }
 
-impl StepInputs<'_> {
-    fn selects(&self) -> bool {
-        self.settings.steps == Some(Steps::Selected)
-    }
-
-    /// The probability with which a unit joins a batch.
-    pub(crate) fn rate(&self) -> f64 {
-        (self.settings.training.batch / self.units as f64).min(1.0)
-    }
-
-    /// The number of steps.
-    pub(crate) fn steps(&self) -> u64 {
+impl Schedule for StepInputs {
+    fn steps(&self) -> u64 {
         let training = &self.settings.training;
         let steps = training.epochs / self.rate();
         training.steps.unwrap_or(steps.round().clamp(1.0, 1e12) as u64)
     }
 
-    /// Names settings that make no sense at any noise, so that they are not taken for a budget that is too small.
-    pub(crate) fn check_settings(&self) -> Result<(), CalibrationError> {
-        match self.settings.privacy.noise_multiplier {
-            Some(multiplier) => self.with_noise(multiplier, self.settings.selection.epsilon)?,
-            None => self.at_scale(1.0)?,
-        };
-        Ok(())
+    fn sampling(&self) -> (f64, f64) {
+        (self.rate(), self.settings.training.batch)
     }
 
-    /// The plan that spends the budget, or that has the noise which was asked for.
-    pub(crate) fn plan(&self) -> Result<Plan, CalibrationError> {
-        if let Some(multiplier) = self.settings.privacy.noise_multiplier {
-            return self.with_noise(multiplier, self.settings.selection.epsilon);
-        }
-        self.check_settings()?;
-        let mut before = self.before.clone();
-        before.extend(self.deferred()?.map(|grid| grid.event()));
-        let together = noise(&self.settings.privacy, &before, 1.0, |together| {
-            let plan = self.at_scale(together).ok()?;
-            Some(vec![plan.step_event().clone().repeat(self.steps())])
-        })?;
-        self.at_scale(together)
+    fn fixed(&self) -> Option<Result<Plan, CalibrationError>> {
+        let multiplier = self.settings.privacy.noise_multiplier?;
+        Some(self.with_noise(multiplier, self.settings.selection.epsilon))
     }
 
-    /// The grid on which noise is left for later, where that pays: it costs a little of delta.
-    ///
+    fn optimizer(&self, _: Option<&Plan>) -> OptimizerSettings {
+        self.settings.training.optimizer
+    }
+
     /// It is as fine as that asks for at the epsilon of the budget, or, where noise was given and no budget, at what
     /// everything else costs.
-    pub(crate) fn deferred(&self) -> Result<Option<DeferredGrid>, CalibrationError> {
-        let EngineSettings { privacy, training, .. } = self.settings;
+    fn deferred(&self, before: &[Event]) -> Result<Option<DeferredGrid>, CalibrationError> {
+        let EngineSettings { privacy, training, .. } = &self.settings;
         let (shape, steps) = (Shape::tables(&self.tables)?, self.steps());
-        let EngineSettings { private, steps: place, .. } = self.settings;
+        let EngineSettings { private, steps: place, .. } = &self.settings;
         if !private
             || *place != Some(Steps::Everywhere)
             // Whole numbers of a table need one grid for all steps.
@@ -105,7 +81,7 @@ impl StepInputs<'_> {
             (Some(epsilon), _) => epsilon,
             (None, Some(multiplier)) => {
                 let plan = self.with_noise(multiplier, None)?;
-                let mut events = self.before.clone();
+                let mut events = before.to_vec();
                 events.push(plan.step_event().clone().repeat(steps));
                 let account = Accountant::new(privacy.neighbouring);
                 match Account::epsilon(&account, &events, privacy.delta) {
@@ -118,8 +94,7 @@ impl StepInputs<'_> {
         Ok(DeferredGrid::new(shape.coordinates(), steps, epsilon, privacy.delta))
     }
 
-    /// The plan whose selection and noise together cost about as much as one Gaussian of multiplier `together`
-    /// ([`Selection::split`](organza_mechanism::Selection::split)).
+    /// By [`Selection::split`](organza_mechanism::Selection::split).
     fn at_scale(&self, together: f64) -> Result<Plan, CalibrationError> {
         if !self.selects() {
             return self.with_noise(together, None);
@@ -129,9 +104,19 @@ impl StepInputs<'_> {
         let Split { noise_multiplier, draw } = selection.split(draws, together);
         self.with_noise(noise_multiplier, draw)
     }
+}
+
+impl StepInputs {
+    fn selects(&self) -> bool {
+        self.settings.steps == Some(Steps::Selected)
+    }
+
+    fn rate(&self) -> f64 {
+        (self.settings.training.batch / self.units as f64).min(1.0)
+    }
 
     fn with_noise(&self, multiplier: f64, draw: Option<f64>) -> Result<Plan, CalibrationError> {
-        let EngineSettings { privacy, training, selection, .. } = self.settings;
+        let EngineSettings { privacy, training, selection, .. } = &self.settings;
         let shape = Shape::tables(&self.tables)?;
         let selection = match self.selects() {
             false => SelectionSettings::Everything,
@@ -163,10 +148,10 @@ mod tests {
     use organza_mechanism::By;
 
     fn plan(settings: &EngineSettings) -> Plan {
-        let known =
-            StepInputs { settings, tables: vec![(1_000, 100)], units: 200_000, before: Vec::new() };
+        let (settings, tables) = (settings.clone(), vec![(1_000, 100)]);
+        let known = StepInputs { settings, tables, units: 200_000 };
         assert_eq!((known.rate(), known.steps()), (1e-4, 200_000));
-        known.plan().unwrap()
+        known.fixed().unwrap().unwrap()
     }
 
     /// Table 1 of the paper: the second clip is not for DP-SGD, and 100 of 100,000 are selected.

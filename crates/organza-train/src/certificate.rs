@@ -1,12 +1,14 @@
 //! The certificate: what is promised, for whom, and what it was spent on.
 
+use crate::books::UNITS;
 use crate::phases::Calibrated;
 use crate::purse::Purse;
-use crate::settings::{EngineSettings, Steps};
+use crate::run::RunPlan;
+use crate::settings::EngineSettings;
 use organza_ledger::{
     AccountError, Event, Ledger, Neighbouring, PublicFact, SELECTED_FORM, SharedTotal, Unit,
 };
-use organza_mechanism::DEFERRED_NOISE;
+use organza_mechanism::{DEFERRED_NOISE, NoiseSettings, Plan, SelectionSettings};
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -82,7 +84,7 @@ impl Certificate {
         settings: &EngineSettings,
         phases: &[Calibrated],
         purse: Option<&Purse>,
-        steps: u64,
+        plan: Option<&RunPlan>,
     ) -> Result<Self, AccountError> {
         let ledger = purse.map(Purse::ledger);
         let spent = purse.map(Purse::spent).transpose()?;
@@ -91,11 +93,15 @@ impl Certificate {
         // Without a budget there is then nothing that could be claimed.
         let epsilon = if decided { spent.and(settings.privacy.epsilon) } else { spent };
         let private = epsilon.is_some() && settings.seed.is_none();
+        let charges = ledger.map(Ledger::charges).unwrap_or_default();
         let mut conditions = match settings.private {
-            true => noises(settings, phases),
+            true => {
+                let counted = charges.iter().any(|charge| charge.purpose == UNITS);
+                let private = plan.and_then(|plan| plan.method.plan());
+                noises(phases, counted, private)
+            }
             false => vec!["no privacy was asked for: there is no guarantee".to_owned()],
         };
-        let charges = ledger.map(Ledger::charges).unwrap_or_default();
         if charges.iter().any(|charge| charge.purpose.starts_with(DEFERRED_NOISE)) {
             conditions.push(
                 "noise of rows that no unit touched drawn for several steps at once: a total variation \
@@ -111,9 +117,6 @@ impl Certificate {
                 "not private: the randomness came from seed {seed}, which whoever knows it can repeat"
             ));
         }
-        if settings.private {
-            conditions.push("nobody but the owner sees the private part of the run folder".into());
-        }
         let [_, method] = settings.name.clone();
         Ok(Self {
             version: VERSION,
@@ -126,7 +129,7 @@ impl Certificate {
             neighbouring: settings.privacy.neighbouring,
             unit: settings.privacy.unit,
             accountant: "pld".into(),
-            steps,
+            steps: plan.map_or(0, |plan| plan.steps),
             events,
             public: ledger.map(|ledger| ledger.header().public.clone()).unwrap_or_default(),
             dataset: None,
@@ -162,21 +165,33 @@ impl Certificate {
     }
 }
 
-/// How the noise of each phase is drawn: in exactly the law that is charged, but for selection, which double
-/// precision computes.
-fn noises(settings: &EngineSettings, phases: &[Calibrated]) -> Vec<String> {
+/// How the noise of each phase, of the number of units if it was `counted`, and of steps is drawn: in exactly the law
+/// that is charged, but for selection and Laplace noise, which double precision computes.
+fn noises(phases: &[Calibrated], counted: bool, plan: Option<&Plan>) -> Vec<String> {
     let released = phases.iter().flat_map(|phase| phase.releases.iter().copied());
-    let units = settings.releases_units().then_some("the number of units");
-    let counted: Vec<&str> = released.chain(units).collect();
+    let released: Vec<&str> = released.chain(counted.then_some("the number of units")).collect();
     let mut noises = Vec::new();
-    if !counted.is_empty() {
-        noises.push(format!("noise of {} exact: the law that is charged", counted.join(", ")));
+    if !released.is_empty() {
+        noises.push(format!("noise of {} exact: the law that is charged", released.join(", ")));
     }
-    if settings.steps.is_some() {
-        noises.push("noise of steps exact: real Gaussian, rounded to a grid".to_owned());
-    }
-    if settings.steps == Some(Steps::Selected) {
+    let Some(plan) = plan else { return noises };
+    let settings = plan.settings();
+    noises.push(
+        match settings.noise {
+            NoiseSettings::Gaussian { .. } => {
+                "noise of steps exact: real Gaussian, rounded to a grid"
+            }
+            NoiseSettings::Laplace { .. } => "noise idealised as real Laplace, rounded to a grid",
+        }
+        .to_owned(),
+    );
+    if settings.selection != SelectionSettings::Everything {
         noises.push("selection idealised: drawn in double precision".to_owned());
+    }
+    if plan.groups().is_some() {
+        let public =
+            "which group a record belongs to is public, and so is which group a step visits";
+        noises.push(public.to_owned());
     }
     noises
 }

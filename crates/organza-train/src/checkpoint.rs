@@ -4,7 +4,7 @@
 //! takes no memory of the size of a table.
 
 use crate::average::Average;
-use crate::tables::{SavedTables, TableState, Tables};
+use crate::tables::{List, SavedTables, Tables};
 use organza_mechanism::ReleasedClip;
 use safetensors::tensor::{Dtype, Metadata};
 use serde::{Deserialize, Serialize};
@@ -15,26 +15,26 @@ use thiserror::Error;
 
 /// The state of training after a number of steps.
 #[derive(Debug)]
-pub struct Checkpoint {
+pub(crate) struct Checkpoint {
     /// The parameters with the state of their optimizer, and the steps that were made.
-    pub tables: Tables,
+    pub(crate) tables: Tables,
     /// The running average of the parameters.
-    pub average: Average,
+    pub(crate) average: Average,
     /// The parameters that did best on validation data; kept without privacy only.
-    pub best: Option<Best>,
+    pub(crate) best: Option<Best>,
     /// What the next step clips to, where the clip adapts.
-    pub clip: Option<ReleasedClip>,
+    pub(crate) clip: Option<ReleasedClip>,
 }
 
 /// The parameters with the smallest validation loss so far.
 ///
 /// *Not private*: the choice comes from the data. A private run never makes it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Best {
+pub(crate) struct Best {
     /// The validation loss.
-    pub loss: f64,
+    pub(crate) loss: f64,
     /// The parameters.
-    pub parameters: Vec<f32>,
+    pub(crate) parameters: Vec<f32>,
 }
 
 /// A checkpoint that cannot be used.
@@ -60,13 +60,6 @@ struct Facts {
     /// The bits of the clip.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     clip: Option<u64>,
-}
-
-/// A list of numbers to be written.
-enum List<'a> {
-    Floats(&'a [f32]),
-    Counts(&'a [u32]),
-    Doubles(&'a [f64]),
 }
 
 impl List<'_> {
@@ -117,6 +110,10 @@ impl SavedTables for Lists {
     fn counts(&mut self, name: &str) -> Option<Vec<u32>> {
         self.counts.remove(name)
     }
+
+    fn doubles(&mut self, name: &str) -> Option<Vec<f64>> {
+        self.doubles.remove(name)
+    }
 }
 
 impl Checkpoint {
@@ -124,18 +121,11 @@ impl Checkpoint {
     ///
     /// # Errors
     /// Whatever the disk says.
-    pub fn write(&self, to: &mut impl Write) -> io::Result<()> {
+    pub(crate) fn write(&self, to: &mut impl Write) -> io::Result<()> {
         let (sums, snapshots) = self.average.state();
         let best = self.best.as_ref();
-        let tables = self.tables.state();
-        let mut lists: Vec<(&str, List<'_>)> = tables
-            .iter()
-            .map(|state| match *state {
-                TableState::Floats(name, values) => (name, List::Floats(values)),
-                TableState::Counts(name, values) => (name, List::Counts(values)),
-            })
-            .collect();
-        lists.push((AVERAGE, List::Doubles(sums)));
+        let mut lists = self.tables.state();
+        lists.push((AVERAGE, List::Doubles(sums.into())));
         lists.push((BEST, List::Floats(best.map_or(&[], |best| &best.parameters))));
         // Wider values first, as the format asks for what is aligned; otherwise in this order.
         lists.sort_by_key(|(_, list)| std::cmp::Reverse(list.kind().2));
@@ -166,7 +156,11 @@ impl Checkpoint {
     ///
     /// # Errors
     /// If it is damaged, or of another run.
-    pub fn read(from: &mut impl Read, length: u64, fresh: Tables) -> Result<Self, CheckpointError> {
+    pub(crate) fn read(
+        from: &mut impl Read,
+        length: u64,
+        fresh: Tables,
+    ) -> Result<Self, CheckpointError> {
         let mut size = [0; 8];
         from.read_exact(&mut size).map_err(wrong)?;
         let size = u64::from_le_bytes(size);
@@ -217,6 +211,7 @@ impl Checkpoint {
             || best.as_ref().is_some_and(|best| best.parameters.len() != coordinates)
             || !lists.floats.is_empty()
             || !lists.counts.is_empty()
+            || !lists.doubles.is_empty()
         {
             return Err(of_this_run());
         }

@@ -19,24 +19,30 @@ pub struct Point {
     pub not_private: Vec<String>,
 }
 
-/// The curve of a run, in `metrics.jsonl`.
+/// The curve of a run, in `metrics.jsonl` if there is a folder.
 #[derive(Debug)]
-pub struct Metrics<'a> {
-    folder: &'a RunFolder,
+pub(crate) struct Metrics<'a> {
+    folder: Option<&'a RunFolder>,
     points: Vec<Point>,
 }
 
 impl<'a> Metrics<'a> {
     /// The curve up to `steps`; what was written after the checkpoint will be written again. Lines that
     /// cannot be read are gone for good: what is added stands on a line of its own.
-    pub(crate) fn open(folder: &'a RunFolder, steps: u64) -> Result<Self, FolderError> {
-        let mut points = read(folder)?;
+    pub(crate) fn open(folder: Option<&'a RunFolder>, steps: u64) -> Result<Self, FolderError> {
+        let mut points = folder.map(read).transpose()?.unwrap_or_default();
         points.retain(|point| point.step <= steps);
         let text: String = points.iter().map(|point| line(point) + "\n").collect();
-        if folder.file(FILE).exists() {
+        if let Some(folder) = folder
+            && folder.file(FILE).exists()
+        {
             folder.write(&folder.file(FILE), text.as_bytes())?;
         }
         Ok(Self { folder, points })
+    }
+
+    pub(crate) fn into_points(self) -> Vec<Point> {
+        self.points
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -51,7 +57,9 @@ impl<'a> Metrics<'a> {
     ) -> Result<(), FolderError> {
         let not_private = ["train", "validation", "test"].map(str::to_owned).to_vec();
         let point = Point { step, losses, not_private };
-        self.folder.append(&self.folder.file(FILE), &line(&point))?;
+        if let Some(folder) = self.folder {
+            folder.append(&folder.file(FILE), &line(&point))?;
+        }
         observer.point(&point);
         self.points.push(point);
         Ok(())

@@ -4,8 +4,8 @@
 //! [`OptimizerSettings`] with its arms, and a line in `OptimizerSettings::TABLE`.
 
 use crate::tables::{
-    AdagradSettings, AdamSettings, Asked, SavedTables, Sgd, Standing, TableState, Upkeep, WEIGHTS,
-    Weights,
+    AdagradSettings, AdamSettings, List, Projection, RowRequest, SavedTables, Sgd, Standing,
+    TableState, Upkeep, WEIGHTS, Weights,
 };
 use organza_mechanism::{Noised, OwedNoise, Shape, TouchedRows};
 use serde::{Deserialize, Serialize};
@@ -40,13 +40,15 @@ pub enum OptimizerSettings {
         /// What keeps the division finite.
         epsilon: f32,
     },
+    /// Gradient descent on weights that shrink, stay in a set and are averaged.
+    Projected(Projection),
 }
 
 /// The usual constants of an optimizer at a learning rate.
 type AtRate = fn(f32) -> OptimizerSettings;
 
 impl OptimizerSettings {
-    /// All optimizers: the name of each, and its usual constants at a learning rate.
+    /// All optimizers that a user names: the name of each, and its usual constants at a learning rate.
     const TABLE: [(&str, AtRate); 3] = [
         ("adam", Self::adam),
         ("adagrad", |learning_rate| Self::Adagrad { learning_rate, epsilon: 1e-10 }),
@@ -58,11 +60,11 @@ impl OptimizerSettings {
         Self::Adam { learning_rate, beta1: 0.9, beta2: 0.999, epsilon: 1e-8 }
     }
 
-    /// Its name in the table.
-    pub fn name(self) -> OptimizerName {
+    /// Its name in the table, if it has one.
+    pub fn name(self) -> Option<OptimizerName> {
         let is_this = |other: Self| std::mem::discriminant(&other) == std::mem::discriminant(&self);
         let place = Self::TABLE.iter().position(|(_, with)| is_this(with(0.0)));
-        OptimizerName(place.unwrap_or(0))
+        place.map(OptimizerName)
     }
 
     /// The step size.
@@ -80,7 +82,8 @@ impl OptimizerSettings {
         match self {
             Self::Sgd { learning_rate }
             | Self::Adam { learning_rate, .. }
-            | Self::Adagrad { learning_rate, .. } => learning_rate,
+            | Self::Adagrad { learning_rate, .. }
+            | Self::Projected(Projection { learning_rate, .. }) => learning_rate,
         }
     }
 
@@ -99,6 +102,7 @@ impl OptimizerSettings {
             Self::Adagrad { learning_rate, epsilon } => {
                 Box::new(AdagradSettings { learning_rate, epsilon })
             }
+            Self::Projected(projection) => Box::new(projection),
         }
     }
 }
@@ -114,6 +118,11 @@ pub struct UnknownOptimizer(String);
 pub struct OptimizerName(usize);
 
 impl OptimizerName {
+    /// Adam.
+    pub const ADAM: Self = Self(0);
+    /// Plain gradient descent.
+    pub const SGD: Self = Self(2);
+
     /// All names.
     pub fn all() -> impl Iterator<Item = &'static str> {
         OptimizerSettings::TABLE.iter().map(|(name, _)| *name)
@@ -189,7 +198,7 @@ pub(crate) trait Optimizer: std::fmt::Debug + Send + Sync {
 
     /// All that makes up the state, the weights included, as lists to be written as they are.
     fn state<'a>(&'a self, weights: &'a [f32]) -> Vec<TableState<'a>> {
-        vec![TableState::Floats(WEIGHTS, weights)]
+        vec![(WEIGHTS, List::Floats(weights))]
     }
 
     /// Puts the state after `steps` steps in place and returns the weights; `None` if it does not fit.
@@ -221,7 +230,7 @@ pub(crate) trait Optimizer: std::fmt::Debug + Send + Sync {
     }
 
     /// Puts what rows are worth into their places in the table, until they are given back.
-    fn lend(&mut self, _weights: Weights<'_>, _rows: Asked<'_>) {}
+    fn lend(&mut self, _weights: Weights<'_>, _rows: RowRequest<'_>) {}
 
     /// Ends all lending; `late` are the rows that were read by their [`Optimizer::value`].
     fn give_back(&mut self, _weights: Weights<'_>, _late: &[u32]) {}
@@ -245,11 +254,13 @@ mod tests {
         for name in OptimizerName::all() {
             let named = OptimizerName::try_from(name.to_owned()).expect("a name of the table");
             let settings = named.at(0.25);
-            assert_eq!((settings.name(), settings.learning_rate()), (named, 0.25));
+            assert_eq!((settings.name(), settings.learning_rate()), (Some(named), 0.25));
             assert_eq!(settings.with_learning_rate(0.5), named.at(0.5));
             let json = serde_json::to_value(settings).expect("settings are JSON");
             assert_eq!(json["kind"], name);
         }
+        assert_eq!(OptimizerName::ADAM.to_string(), "adam");
+        assert_eq!(OptimizerName::SGD.to_string(), "sgd");
         assert!(OptimizerName::try_from("newton".to_owned()).is_err());
     }
 }

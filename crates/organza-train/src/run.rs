@@ -8,13 +8,14 @@ use crate::metrics::{Metrics, Point};
 use crate::optimizer::OptimizerSettings;
 use crate::plain::PlainBatch;
 use crate::purse::Purse;
+use crate::schedule::{self, Schedule};
 use crate::settings::EngineSettings;
 use crate::step::{plain_step, private_step};
 use crate::tables::{Tables, Upkeep, deferred};
 use crate::task::{Losses, Task};
 use organza_ledger::{BudgetError, Charge, Charged, Event};
 use organza_mechanism::{
-    DeferredGrid, FlatRows, NotPaid, Plan, PoissonSampler, RandomSource, Shape, ShapeError,
+    DeferredGrid, FlatRows, NotPaid, Plan, RandomSource, Sampler, Shape, ShapeError, Units,
 };
 use std::ops::Range;
 use std::time::Instant;
@@ -55,18 +56,28 @@ impl RunPlan {
         units: u64,
         before: Vec<Event>,
     ) -> Result<Self, CalibrationError> {
-        let known = StepInputs { settings, tables, units, before };
-        let (steps, training) = (known.steps(), &settings.training);
+        let schedule = StepInputs { settings: settings.clone(), tables, units };
+        Self::of(settings, &schedule, &before)
+    }
+
+    /// The same for the steps of any schedule.
+    pub(crate) fn of(
+        settings: &EngineSettings,
+        schedule: &dyn Schedule,
+        before: &[Event],
+    ) -> Result<Self, CalibrationError> {
+        let (steps, training) = (schedule.steps(), &settings.training);
         let every = |times: u64| steps.div_ceil(times.max(1)).max(1);
+        let (rate, expected_batch) = schedule.sampling();
         let method = match settings.private {
-            true => StepMethod::Private(known.plan()?),
-            false => StepMethod::NotPrivate { rate: known.rate(), expected_batch: training.batch },
+            true => StepMethod::Private(schedule::calibrate(schedule, &settings.privacy, before)?),
+            false => StepMethod::NotPrivate { rate, expected_batch },
         };
         Ok(Self {
+            optimizer: schedule.optimizer(method.plan()),
             method,
             steps,
-            optimizer: training.optimizer,
-            deferred: known.deferred()?,
+            deferred: schedule.deferred(before)?,
             average: training.average,
             evaluate_every: every(training.evaluations),
             checkpoint_every: every(training.checkpoints),
@@ -86,6 +97,27 @@ pub enum StepMethod {
     },
     /// By a plan.
     Private(Plan),
+}
+
+impl StepMethod {
+    /// The plan, if steps are private.
+    pub fn plan(&self) -> Option<&Plan> {
+        match self {
+            Self::Private(plan) => Some(plan),
+            Self::NotPrivate { .. } => None,
+        }
+    }
+
+    /// What draws private batches of a task, under the name of `purpose`; none without privacy.
+    pub(crate) fn sampler<T: Task + ?Sized>(
+        &self,
+        purpose: &str,
+        task: &T,
+        source: &RandomSource,
+    ) -> Option<Sampler> {
+        let units = task.groups().map_or(Units::Count(task.units()), Units::Grouped);
+        Some(self.plan()?.sampler(purpose, units, source))
+    }
 }
 
 /// Who watches a run.
@@ -126,6 +158,8 @@ pub enum Outcome {
         /// The parameters, averaged if the plan says so; without privacy those of the evaluation with
         /// the smallest validation loss, if that is smaller.
         parameters: Vec<f32>,
+        /// The learning curve. *Not private.*
+        curve: Vec<Point>,
         /// Seconds spent in steps (of this process).
         seconds: f64,
     },
@@ -162,7 +196,8 @@ pub enum RunError {
     NoPurse,
 }
 
-/// Trains from the last checkpoint in `folder`, or from `initial`, to the end.
+/// Trains from the last checkpoint in `folder`, or from `initial`, to the end. Without a folder nothing is written, and
+/// an interrupted run is lost.
 ///
 /// # Privacy
 /// A block of steps is charged, and its charge synced to the disk, before its first step. A run that
@@ -175,19 +210,17 @@ pub enum RunError {
 ///
 /// # Errors
 /// If a charge is refused or a file cannot be written; what was done stays, and can go on.
-pub fn run<T: Task + ?Sized>(
+pub fn run<'a, T: Task + ?Sized>(
     task: &T,
     plan: &RunPlan,
-    folder: &RunFolder,
+    folder: impl Into<Option<&'a RunFolder>>,
     source: &RandomSource,
     initial: Vec<f32>,
     mut purse: Option<&mut Purse>,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, RunError> {
-    let sampler = match &plan.method {
-        StepMethod::Private(private) => Some(private.sampler(TRAINING, task.units(), source)),
-        StepMethod::NotPrivate { .. } => None,
-    };
+    let folder = folder.into();
+    let sampler = plan.method.sampler(TRAINING, task, source);
     let tables = tables(task, plan, sampler.as_ref(), initial, |charge| {
         Ok(purse.as_mut().ok_or(RunError::NoPurse)?.charge(charge)?)
     })?;
@@ -199,7 +232,11 @@ pub fn run<T: Task + ?Sized>(
              training diverges, lower --learning-rate"
         ));
     }
-    let mut state = match folder.open_file(&folder.private(CHECKPOINT))? {
+    let saved = match folder {
+        Some(folder) => folder.open_file(&folder.private(CHECKPOINT))?,
+        None => None,
+    };
+    let mut state = match saved {
         Some((mut file, length)) => Checkpoint::read(&mut file, length, tables)?,
         None => Checkpoint {
             average: Average::new(if plan.average { tables.coordinates() } else { 0 }),
@@ -239,7 +276,9 @@ pub fn run<T: Task + ?Sized>(
                 break;
             }
         }
-        folder.write_with(&folder.private(CHECKPOINT), |file| state.write(file))?;
+        if let Some(folder) = folder {
+            folder.write_with(&folder.private(CHECKPOINT), |file| state.write(file))?;
+        }
         let steps = state.tables.steps();
         if observer.interrupted() && steps < plan.steps {
             return Ok(Outcome::Interrupted { steps });
@@ -253,7 +292,7 @@ pub fn run<T: Task + ?Sized>(
         losses = losses_of(task, &parameters)?;
     }
     metrics.add(plan.steps, losses, observer)?;
-    Ok(Outcome::Done { parameters, seconds })
+    Ok(Outcome::Done { parameters, curve: metrics.into_points(), seconds })
 }
 
 /// How far gradients that all point one way would move a weight.
@@ -265,7 +304,7 @@ fn reach(private: &Plan, plan: &RunPlan) -> f64 {
 pub(crate) fn tables<T: Task + ?Sized>(
     task: &T,
     plan: &RunPlan,
-    sampler: Option<&PoissonSampler>,
+    sampler: Option<&Sampler>,
     initial: Vec<f32>,
     pay: impl FnOnce(Charge) -> Result<Charged, RunError>,
 ) -> Result<Tables, RunError> {
@@ -326,7 +365,7 @@ fn keep_best(plan: &RunPlan, state: &mut Checkpoint, losses: Losses) {
 fn pay(
     plan: &RunPlan,
     block: &Range<u64>,
-    sampler: Option<&PoissonSampler>,
+    sampler: Option<&Sampler>,
     purse: Option<&mut Purse>,
 ) -> Result<Option<Charged>, RunError> {
     let Some(sampler) = sampler else { return Ok(None) };
@@ -343,7 +382,7 @@ pub(crate) fn make_step<T: Task + ?Sized>(
     source: &RandomSource,
     step: u64,
     state: &mut Checkpoint,
-    paid: Option<(&PoissonSampler, &Charged)>,
+    paid: Option<(&Sampler, &Charged)>,
     plain: &mut PlainBatch,
 ) -> Result<(), RunError> {
     let tables = &mut state.tables;

@@ -6,7 +6,7 @@ use crate::calibration::CalibrationError;
 use crate::certificate::Certificate;
 use crate::check::SettingError;
 use crate::folder::{FolderError, RunFolder};
-use crate::metrics::{self, Metrics, Point};
+use crate::metrics::{Metrics, Point};
 use crate::phases::{self, Calibrated};
 use crate::plan::plan;
 use crate::run::{Observer, Outcome, RunError, RunPlan, losses_of, run};
@@ -137,6 +137,24 @@ impl<A: Application> Session<A> {
     ) -> Result<Self, SessionError> {
         settings.check()?;
         RunFolder::check_free(path)?;
+        Self::begun(settings, Some(path), read)
+    }
+
+    /// Begins a run on `data` that writes nothing: its charges live as long as it does, and go onto the certificate. It
+    /// cannot be resumed.
+    ///
+    /// # Errors
+    /// As [`Session::begin`].
+    pub fn in_memory(settings: A::Settings, data: A::Data) -> Result<Self, SessionError> {
+        settings.check()?;
+        Self::begun(settings, None, |_| Ok(data))
+    }
+
+    fn begun(
+        settings: A::Settings,
+        path: Option<&Path>,
+        read: impl FnOnce(&A::Settings) -> Result<A::Data, Failure>,
+    ) -> Result<Self, SessionError> {
         let engine = settings.engine();
         if let (Some(ledger), Some(share)) = (&engine.ledger, engine.share()) {
             ledger.check(&[share])?;
@@ -153,7 +171,7 @@ impl<A: Application> Session<A> {
             settings: &settings,
         };
         let files = FirstFiles {
-            path: path.to_owned(),
+            path: path.map(Path::to_owned),
             header: header(&engine, A::public_facts(&settings, &data)?),
             state: json(&state)?,
             settings: json(&settings)?,
@@ -250,14 +268,15 @@ impl<A: Application> Session<A> {
     ) -> Result<Self, SessionError> {
         let engine = settings.engine();
         let phases = match engine.private {
-            true => phases::calibrate(&engine.privacy, A::phases(&settings)?)?,
+            true => phases::calibrate(&engine.privacy, A::phases(&settings, &data)?)?,
             false => Vec::new(),
         };
         let mut releases = Releases::new(&mut books, &phases);
         let application = A::prepare(&settings, data, &mut releases)?;
-        let (tables, units) = (application.task().tables(), application.own_units());
-        let plan = plan(&engine, tables, units, &phases, &mut releases)?;
-        application.first_files(books.open()?)?;
+        let plan = plan(&settings, &application, &mut releases)?;
+        if let Some(folder) = books.open()? {
+            application.first_files(folder)?;
+        }
         Ok(Self { settings, application, phases, plan, books })
     }
 
@@ -293,28 +312,38 @@ impl<A: Application> Session<A> {
         };
         match outcome {
             Outcome::Interrupted { steps } => Ok(Ended::Interrupted { steps }),
-            Outcome::Done { parameters, seconds } => self.finish(parameters, seconds, keep_private),
+            Outcome::Done { parameters, curve, seconds } => {
+                self.finish(parameters, curve, seconds, keep_private)
+            }
         }
     }
 
     fn finish(
         mut self,
         parameters: Vec<f32>,
+        curve: Vec<Point>,
         seconds: f64,
         keep_private: bool,
     ) -> Result<Ended<A::Model>, SessionError> {
         let steps = self.plan.as_ref().map_or(0, |plan| plan.steps);
         let engine = self.settings.engine();
-        let mut certificate = Certificate::new(&engine, &self.phases, self.books.paid(), steps)?;
+        let (paid, plan) = (self.books.paid(), self.plan.as_ref());
+        let mut certificate = Certificate::new(&engine, &self.phases, paid, plan)?;
         certificate.not_private = A::not_private().map(str::to_owned).collect();
         certificate.dataset = self.books.reserved().map(|reserved| reserved.total.clone());
+        self.application.certify(&self.settings, &mut certificate);
         let folder = self.books.open()?;
+        if engine.private && folder.is_some() {
+            let hidden = "nobody but the owner sees the private part of the run folder";
+            certificate.conditions.push(hidden.to_owned());
+        }
         let remarks = self.application.remarks();
         let model = self.application.finish(parameters, &certificate, folder)?;
-        folder.write(&folder.file(CERTIFICATE), json(&certificate)?.as_bytes())?;
-        let curve = metrics::read(folder)?;
-        if !keep_private {
-            folder.forget_private()?;
+        if let Some(folder) = folder {
+            folder.write(&folder.file(CERTIFICATE), json(&certificate)?.as_bytes())?;
+            if !keep_private {
+                folder.forget_private()?;
+            }
         }
         let finished = Finished { model, certificate, curve, remarks, steps, seconds };
         Ok(Ended::Finished(Box::new(finished)))
@@ -327,7 +356,7 @@ fn without_steps<T: Task + ?Sized>(
     task: &T,
     start: Start,
     begun: Instant,
-    folder: &RunFolder,
+    folder: Option<&RunFolder>,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, SessionError> {
     let seconds = begun.elapsed().as_secs_f64();
@@ -338,7 +367,8 @@ fn without_steps<T: Task + ?Sized>(
         metrics.add(0, losses_of(task, before)?, observer)?;
     }
     metrics.add(start.passes, losses_of(task, &start.parameters)?, observer)?;
-    Ok(Outcome::Done { parameters: start.parameters, seconds })
+    let curve = metrics.into_points();
+    Ok(Outcome::Done { parameters: start.parameters, curve, seconds })
 }
 
 fn header(settings: &EngineSettings, facts: Vec<PublicFact>) -> Header {

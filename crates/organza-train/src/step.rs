@@ -5,8 +5,7 @@ use crate::tables::{Reading, Tables};
 use crate::task::Task;
 use organza_ledger::Charged;
 use organza_mechanism::{
-    Batch, BatchSum, NotPaid, PartSum, PoissonSampler, Purpose, RandomSource, ReleasedClip,
-    UnitGradient,
+    Batch, BatchSum, NotPaid, PartSum, Purpose, RandomSource, ReleasedClip, Sampler, UnitGradient,
 };
 use rayon::prelude::*;
 
@@ -21,7 +20,7 @@ const UNITS_OF_A_THREAD: usize = 64;
 /// If the charge is not for this step, or it was made before; the parameters are as they were.
 pub(crate) fn private_step<T: Task + ?Sized>(
     task: &T,
-    sampler: &PoissonSampler,
+    sampler: &Sampler,
     paid: &Charged,
     source: &RandomSource,
     step: u64,

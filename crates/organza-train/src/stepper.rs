@@ -4,11 +4,10 @@ use crate::average::Average;
 use crate::checkpoint::Checkpoint;
 use crate::plain::PlainBatch;
 use crate::purse::Purse;
-use crate::run::{RunError, RunPlan, StepMethod, make_step, tables};
-use crate::tables::Tables;
+use crate::run::{RunError, RunPlan, make_step, tables};
 use crate::task::Task;
 use organza_ledger::Charged;
-use organza_mechanism::{PoissonSampler, RandomSource};
+use organza_mechanism::{RandomSource, Sampler};
 
 /// The steps of a plan, all paid for before the first.
 ///
@@ -18,7 +17,7 @@ pub struct Stepper<T> {
     plan: RunPlan,
     source: RandomSource,
     /// Without privacy there is none.
-    paid: Option<(PoissonSampler, Charged)>,
+    paid: Option<(Sampler, Charged)>,
     state: Checkpoint,
     plain: PlainBatch,
 }
@@ -37,10 +36,7 @@ impl<T: Task> Stepper<T> {
         mut purse: Option<&mut Purse>,
     ) -> Result<Self, RunError> {
         let mut pay = |charge| Ok(purse.as_mut().ok_or(RunError::NoPurse)?.charge(charge)?);
-        let sampler = match &plan.method {
-            StepMethod::Private(private) => Some(private.sampler(name, task.units(), &source)),
-            StepMethod::NotPrivate { .. } => None,
-        };
+        let sampler = plan.method.sampler(name, &task, &source);
         let tables = tables(&task, &plan, sampler.as_ref(), initial, &mut pay)?;
         let paid = match sampler {
             Some(sampler) => {
@@ -65,9 +61,9 @@ impl<T: Task> Stepper<T> {
         make_step(task, plan, source, state.tables.steps(), state, paid, plain)
     }
 
-    /// The parameters as they are now.
-    pub fn tables(&mut self) -> &mut Tables {
-        &mut self.state.tables
+    /// Whether rows wait until they are read.
+    pub fn waits(&self) -> bool {
+        self.state.tables.wait()
     }
 
     /// The parameters, averaged if the plan says so.

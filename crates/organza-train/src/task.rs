@@ -1,7 +1,8 @@
 //! What is trained: units of data, and the gradient of each.
 
 use organza_mechanism::random::PrivateRandom;
-use organza_mechanism::{ReadRows, WriteRows};
+use organza_mechanism::{Groups, ReadRows, WriteRows};
+use std::sync::Arc;
 
 /// A model on data, as training sees it.
 ///
@@ -17,6 +18,11 @@ pub trait Task: Sync {
 
     /// How many units there are. *Not private* unless declared public.
     fn units(&self) -> u64;
+
+    /// The groups that units are in, where a step looks at all of one; without them they are contiguous blocks.
+    fn groups(&self) -> Option<Arc<Groups>> {
+        None
+    }
 
     /// Appends what chance decides of `unit` in a step, such as which of its samples count and their negatives, in
     /// numbers of the task's own; nothing, if chance decides nothing. `random` is fresh for each step and unit

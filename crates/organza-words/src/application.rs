@@ -55,7 +55,7 @@ impl Application for Words {
         Ok(words.into_iter().chain(public_facts(settings)?).collect())
     }
 
-    fn phases(settings: &Settings) -> Result<Vec<Phase<'_>>, Failure> {
+    fn phases<'a>(settings: &'a Settings, _: &'a Text) -> Result<Vec<Phase<'a>>, Failure> {
         Ok(phases(settings))
     }
 
@@ -111,7 +111,7 @@ impl Application for Words {
         self,
         parameters: Vec<f32>,
         certificate: &Certificate,
-        folder: &RunFolder,
+        folder: Option<&RunFolder>,
     ) -> Result<WordModel, Failure> {
         let TrainingText { task, vocabulary, .. } = self.0;
         let words = vocabulary.words().iter().map(|word| word.to_string()).collect();

@@ -2,7 +2,7 @@
 #![allow(clippy::print_stdout)]
 
 use organza::data::sparse::SparseRows;
-use organza::erm::Logistic;
+use organza::erm::LogisticRegression;
 
 pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     // People who saw feature 0 answer yes, those who saw feature 1 no; feature 2 tells nothing.
@@ -11,7 +11,7 @@ pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
         let yes = number % 2;
         rows.push(f64::from(yes), &mut [(1 - yes, 1.0), (2, 0.5)], None)?;
     }
-    let fit = Logistic::new().epsilon(1.0).delta(1e-5).fit(&rows)?;
+    let fit = LogisticRegression::new().epsilon(1.0).delta(1e-5).fit(&rows)?;
     println!("weights {:.2?}, epsilon {:?}", fit.model.weights, fit.certificate.epsilon);
     assert!(fit.model.weights[0] > 0.5 && fit.model.weights[1] < -0.5);
     Ok(())

@@ -1,13 +1,12 @@
 //! Linear models as a victim: a fit by the public interface, with the files that a command writes.
 
-use crate::words::PROMISED;
+use crate::words::{NOT_PRIVATE, PROMISED};
 use organza_audit::attack::{Knowledge, Neighbour, Observation, Promised, Victim};
 use organza_data::sparse::SparseRows;
-use organza_erm::{Fit, FitError, Loss, Method, Settings, fit};
+use organza_erm::{Linear as Application, LinearData, Loss, Method, Settings};
 use organza_mechanism::SelectionRule;
+use organza_train::{Session, SessionError};
 use std::collections::BTreeMap;
-use std::error::Error;
-use std::fs;
 use std::path::Path;
 
 /// How many records all neighbours share; groups have two records each.
@@ -62,8 +61,12 @@ impl Linear {
         PROMISED
     }
 
-    fn fit(&self, rows: &SparseRows, out: &Path) -> Result<Fit, FitError> {
-        fit(&self.settings, rows, u64::from(self.features), Some(&out.join("ledger.jsonl")))
+    fn fit(&self, rows: &SparseRows, out: &Path) -> Result<(), SessionError> {
+        let features = u64::from(self.features);
+        let read = |settings: &Settings| Ok(LinearData::new(settings, rows, features)?);
+        Session::<Application<'_>>::begin_with(self.settings.clone(), out, read)?
+            .train(false, &mut ())?;
+        Ok(())
     }
 }
 
@@ -73,27 +76,10 @@ const RATE: f64 = 0.3;
 impl Victim for Linear {
     fn run(&self, neighbour: Neighbour, folder: &Path) -> Observation {
         let out = folder.join("run");
-        fs::create_dir(&out).expect("a folder");
-        let ended = match self.fit(&self.rows(neighbour), &out) {
-            Ok(fitted) => {
-                write(&fitted, &out).expect("files that can be written");
-                Ok("finished".to_owned())
-            }
-            Err(error) => Err(error.to_string()),
-        };
-        Observation::of(&out, ended, &[]).expect("files that can be read")
+        let ended = self.fit(&self.rows(neighbour), &out);
+        let ended = ended.map(|()| "finished".to_owned()).map_err(|error| error.to_string());
+        Observation::of(&out, ended, &NOT_PRIVATE).expect("files that can be read")
     }
-}
-
-/// The files of a fit.
-fn write(fitted: &Fit, out: &Path) -> Result<(), Box<dyn Error>> {
-    let Fit { model, certificate, .. } = fitted;
-    let epsilon = certificate.epsilon.map_or("none".to_owned(), |epsilon| epsilon.to_string());
-    let promises = BTreeMap::from([("epsilon".to_owned(), epsilon)]);
-    model.write(&out.join("model.safetensors"), &promises)?;
-    model.write_csv(&out.join("coefficients.csv"), |_| None)?;
-    fs::write(out.join("certificate.json"), serde_json::to_string(certificate)?)?;
-    Ok(())
 }
 
 /// The choices of a command that fits linear models, each with its levels.

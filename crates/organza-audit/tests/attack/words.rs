@@ -18,7 +18,7 @@ pub(crate) const WIDE: usize = 2_000;
 /// The words of a wide table of counts, which has all pairs of them.
 const WIDE_COUNTS: usize = 500;
 /// The file that says itself that it is not private.
-const NOT_PRIVATE: [&str; 1] = ["metrics.jsonl"];
+pub(crate) const NOT_PRIVATE: [&str; 1] = ["metrics.jsonl"];
 
 /// A run on one of two texts.
 pub(crate) struct Words {

@@ -2,7 +2,6 @@
 
 use organza_data::split::{Shares, Sides, Split};
 use organza_data::{FromFile, Objective, Samples, TokenisedText, VocabularySource};
-use organza_erm::{Descent, Weights};
 use organza_ledger::Unit;
 pub(crate) use organza_ledger::testing::paid;
 use organza_mechanism::{Batch, Plan, RandomSource};
@@ -22,12 +21,6 @@ pub(crate) fn source() -> RandomSource {
 pub(crate) fn batch(plan: &Plan, units: u64, step: u64) -> Batch {
     let sampler = plan.sampler("training", units, &source());
     sampler.batch(step, &paid(sampler.charge(step..step + 1))).unwrap()
-}
-
-/// A step of a linear model.
-pub(crate) fn descend(descent: &Descent<'_>, step: u64, weights: &mut Weights) {
-    let batches = descent.batches(&source()).unwrap();
-    descent.step(step, &batches, &paid(batches.charge(step..step + 1)), weights).unwrap();
 }
 
 /// How many words there are.

@@ -1,12 +1,12 @@
 //! Steps of linear models.
 
-use crate::drawn::descend;
+use crate::drawn::batch;
 use crate::{Compared, l2, worst};
 use organza_data::sparse::SparseRows;
-use organza_erm::{
-    Constraint, Descent, Design, Groups, Loss, Method, Schedule, ScheduleInputs, Settings, Visits,
-    Weights,
-};
+use organza_erm::{LinearSchedule, LinearTask, Loss, Method, Settings};
+use organza_mechanism::{FlatRows, Plan, Shape};
+use organza_train::{Schedule, Task};
+use std::borrow::Cow;
 
 const FEATURES: u64 = 20;
 const RECORDS: u32 = 24;
@@ -34,50 +34,53 @@ fn settings(method: Method, loss: Loss, clip: f64) -> Settings {
     settings.clip = Some(clip);
     settings.batch = Some(12.0);
     settings.steps = Some(STEPS);
-    settings.learning_rate = Some(0.5);
     settings.epsilon = 5.0;
     settings
 }
 
-fn schedule(settings: &Settings, groups: u64) -> Schedule {
-    let units = f64::from(RECORDS + 1);
-    let coordinates = FEATURES + 1;
-    ScheduleInputs { settings, coordinates, units, groups, before: Vec::new() }.schedule().unwrap()
+/// The plan of a fit, at some noise: what is compared is the same noise on other sums.
+fn plan(settings: &Settings, groups: Option<u64>) -> Plan {
+    let (settings, units) = (settings.clone(), f64::from(RECORDS + 1));
+    LinearSchedule { settings, features: FEATURES, units, groups }.at_scale(1.0).unwrap()
 }
 
-/// All weights after a step from `weights`.
-fn stepped(descent: &Descent<'_>, step: u64, weights: &Weights) -> (Weights, Vec<f64>) {
-    let mut after = weights.clone();
-    descend(descent, step, &mut after);
-    let values = (0..=FEATURES as usize).map(|coordinate| after.value(coordinate)).collect();
-    (after, values)
+/// What a step releases of these rows at `weights`.
+fn released(
+    settings: &Settings,
+    plan: &Plan,
+    rows: &SparseRows,
+    step: u64,
+    weights: &[f32],
+) -> Vec<f64> {
+    let task = LinearTask::new(settings, Cow::Borrowed(rows), FEATURES, None).unwrap();
+    let weights = FlatRows::new(Shape::table(FEATURES + 1, 1).unwrap(), weights);
+    let sum = batch(plan, task.units(), step)
+        .sum(|unit, gradient| task.gradient(unit, &[], &weights, gradient));
+    let mut released = vec![0.0; FEATURES as usize + 1];
+    sum.select().noise().visit(|first, run| {
+        let place = released[first as usize..].iter_mut();
+        place.zip(run).for_each(|(to, value)| *to = f64::from(*value));
+    });
+    released
+}
+
+fn descend(weights: &mut [f32], released: &[f64]) {
+    weights.iter_mut().zip(released).for_each(|(weight, slope)| *weight -= 0.5 * *slope as f32);
 }
 
 /// How far the releases of all steps are apart whose clip is `clip`, where [`CLIP`] is stated.
 fn compared(loss: Loss, clip: f64) -> Vec<Compared> {
-    let (settings, stated) =
-        (settings(Method::Dpsgd, loss, clip), settings(Method::Dpsgd, loss, CLIP));
-    let schedule = schedule(&settings, 1);
+    let settings = settings(Method::Dpsgd, loss, clip);
+    let plan = plan(&settings, None);
     let rows = [rows(None), rows(Some(1.0))];
-    let input = stated.input();
-    let designs = [0, 1].map(|side: usize| Design::bounded(&rows[side], FEATURES, loss, &input));
-    let (visits, region) = (Visits::Records, Constraint::Free);
-    let descents = designs.each_ref().map(|design| Descent {
-        design,
-        loss,
-        schedule: &schedule,
-        visits,
-        l2: 0.0,
-        region,
-    });
     let bound = CLIP / 12.0;
-    let mut weights = Weights::new(FEATURES, Constraint::Free);
+    let mut weights = vec![0.0; FEATURES as usize + 1];
     (0..STEPS)
         .map(|step| {
-            let [(next, one), (_, other)] = descents.map(|it| stepped(&it, step, &weights));
-            weights = next;
-            let moved = l2(&one, &other) / schedule.learning_rate;
-            Compared::new(format!("{loss} step {step}"), moved, bound)
+            let [one, other] =
+                rows.each_ref().map(|rows| released(&settings, &plan, rows, step, &weights));
+            descend(&mut weights, &one);
+            Compared::new(format!("{loss} step {step}"), l2(&one, &other), bound)
         })
         .collect()
 }
@@ -104,25 +107,14 @@ fn a_clip_that_is_larger_than_stated_is_caught() {
 fn a_step_sees_nothing_of_the_groups_that_it_does_not_visit() {
     let loss = Loss::Logistic;
     let settings = settings(Method::Corrected, loss, CLIP);
-    let schedule = schedule(&settings, 5);
-    let groups = Groups::blocks(RECORDS as usize + 1, 5);
+    let plan = plan(&settings, Some(5));
     let rows = [rows(Some(0.0)), rows(Some(1.0))];
-    let input = settings.input();
-    let designs = [0, 1].map(|side: usize| Design::bounded(&rows[side], FEATURES, loss, &input));
-    let (visits, region) = (Visits::OneGroup(&groups), Constraint::Ball(10.0));
-    let descents = designs.each_ref().map(|design| Descent {
-        design,
-        loss,
-        schedule: &schedule,
-        visits,
-        l2: 0.0,
-        region,
-    });
-    let mut weights = Weights::new(FEATURES, region);
+    let mut weights = vec![0.0; FEATURES as usize + 1];
     let mut same = 0;
     for step in 0..40 {
-        let [(next, one), (_, other)] = descents.map(|it| stepped(&it, step, &weights));
-        weights = next;
+        let [one, other] =
+            rows.each_ref().map(|rows| released(&settings, &plan, rows, step, &weights));
+        descend(&mut weights, &one);
         same += u32::from(one == other);
     }
     // The record is in one group of five: 32 of 40 steps in expectation, and some more where nothing is released.

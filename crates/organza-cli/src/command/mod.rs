@@ -16,6 +16,7 @@ mod predict;
 mod report;
 mod reproduce;
 mod resume;
+mod run;
 mod similarity;
 mod train;
 mod tune;

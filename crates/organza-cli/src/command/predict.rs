@@ -1,11 +1,10 @@
 //! `organza predict`: what a fitted linear model says about new rows.
 
-use super::erm::{MODEL, SETTINGS, Saved};
 use crate::output::Output;
 use anyhow::Context;
 use clap::Args;
 use organza_data::sparse::LabelKind;
-use organza_erm::LinearModel;
+use organza_erm::{LinearModel, MODEL, READER, Reader};
 use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;
@@ -30,14 +29,13 @@ struct Predictions {
 
 impl Predict {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
-        let path = self.folder.join(SETTINGS);
+        let path = self.folder.join(READER);
         let text = std::fs::read(&path).with_context(|| {
             format!("cannot read {}: is this a folder of `organza erm`?", path.display())
         })?;
-        let saved: Saved = serde_json::from_slice(&text)
+        let reader: Reader = serde_json::from_slice(&text)
             .with_context(|| format!("{} has another version", path.display()))?;
         let model = LinearModel::read(&self.folder.join(MODEL))?;
-        let reader = saved.reader.with_features(model.features());
         let rows = reader.read_all(&self.data, LabelKind::Ignored)?;
         let predictions = rows.iter().map(|row| model.predict(&row)).collect();
         output.result(&Predictions { predictions })?;

@@ -1,10 +1,12 @@
 //! `organza resume`: a run that was stopped goes on.
 
-use super::train::RunOptions;
+use super::run::RunOptions;
+use super::{erm, train};
 use crate::output::Output;
 use clap::Args;
-use organza_train::Application;
-use organza_words::{Session, Words};
+use organza_erm::Linear;
+use organza_train::{Application, RunFolder, Session};
+use organza_words::Words;
 use std::path::PathBuf;
 
 /// Go on with a run that was stopped
@@ -25,8 +27,22 @@ pub(crate) struct Resume {
 
 impl Resume {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
-        self.running.train(&self.folder, output, || {
-            Session::resume_with(&self.folder, self.ledger.as_deref(), Words::read)
-        })
+        let (path, moved) = (&self.folder, self.ledger.as_deref());
+        let folder = RunFolder::open(path)?;
+        let settings = folder.read(&folder.file("settings.json"))?.unwrap_or_default();
+        match serde_json::from_slice::<organza_erm::Settings>(&settings) {
+            Ok(_) => self.running.train(
+                path,
+                output,
+                || Session::<Linear<'_>>::resume_with(path, moved, Linear::read),
+                |folder, run| erm::show(folder, run, output),
+            ),
+            Err(_) => self.running.train(
+                path,
+                output,
+                || Session::<Words>::resume_with(path, moved, Words::read),
+                |folder, run| train::show(folder, run, output),
+            ),
+        }
     }
 }

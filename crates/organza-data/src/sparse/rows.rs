@@ -2,13 +2,14 @@
 
 use super::{MOST_FEATURES, RowProblem};
 use crate::{LeftOut, LineProblem, Place};
+use serde::Serialize;
 use std::collections::HashMap;
 
 /// The largest number of groups: their numbers take 32 bits.
 const MOST_GROUPS: u64 = 1 << 32;
 
 /// Sparse rows with their labels and groups: 8 bytes an entry, 16 bytes a row and 4 more with groups.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct SparseRows {
     features: Option<u64>,
     starts: Vec<usize>,
@@ -16,7 +17,9 @@ pub struct SparseRows {
     values: Vec<f32>,
     labels: Vec<f64>,
     groups: Vec<u32>,
+    #[serde(skip)]
     names: HashMap<String, u32>,
+    #[serde(skip)]
     left_out: LeftOut,
 }
 

@@ -3,6 +3,7 @@
 use super::{Categories, Column, Columns, SparseRows};
 use crate::LeftOut;
 use organza_mechanism::ItemCounts;
+use serde::Serialize;
 use std::collections::HashMap;
 
 /// A category of a column: the place of the column among the features, and the category's name.
@@ -14,7 +15,7 @@ pub type Category<'a> = (u32, &'a str);
 /// Which categories there are comes from the data, so there are no rows to be had before a list of them is:
 /// count the categories, release what many units have by a mechanism, and hand in the columns that came
 /// out. From then on a category that was not released is one of the others, as it is for new rows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct UnreleasedRows {
     columns: Columns,
     /// Rows in which the category `names[i]` is the feature `known + i`.

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::{BatchSum, NoiseSettings, PoissonSampler, SelectionSettings, Shape};
+use crate::{BatchSum, NoiseSettings, Sampler, SelectionSettings, Shape};
 use organza_ledger::testing::paid;
 use organza_ledger::{Charged, Event};
 
@@ -25,7 +25,7 @@ fn adapting(settings: PlanSettings, quantile: f64) -> Plan {
     Plan::new(settings).unwrap().adapting(AdaptiveClip::new(quantile, clip)).unwrap()
 }
 
-fn sampler(plan: &Plan, units: u64, steps: u64) -> (PoissonSampler, Charged) {
+fn sampler(plan: &Plan, units: u64, steps: u64) -> (Sampler, Charged) {
     let sampler = plan.sampler("training", units, &RandomSource::from_seed(5));
     let charged = paid(sampler.charge(0..steps));
     (sampler, charged)

@@ -54,8 +54,8 @@ impl Deferral {
     /// What it costs that the noise of several steps is drawn at once.
     pub fn charge(&self) -> Charge {
         let OwedNoise { run, grid, .. } = &self.0;
-        let purpose = format!("{DEFERRED_NOISE} of {}", run.purpose());
-        Charge { purpose, event: grid.event(), ..run.charge(0..1) }
+        let purpose = format!("{DEFERRED_NOISE} of {}", run.due.purpose());
+        Charge { purpose, event: grid.event(), ..run.due.charge(0..1) }
     }
 
     /// One whole number of the table, in the averaged gradient.

@@ -1,11 +1,9 @@
 use super::*;
-use crate::{
-    NoiseSettings, Plan, PlanSettings, PoissonSampler, RandomSource, SelectionSettings, Shape,
-};
+use crate::{NoiseSettings, Plan, PlanSettings, RandomSource, Sampler, SelectionSettings, Shape};
 use organza_ledger::testing::paid;
 use organza_ledger::{Event, Neighbouring};
 
-fn sampler(selection: SelectionSettings, noise: NoiseSettings) -> PoissonSampler {
+fn sampler(selection: SelectionSettings, noise: NoiseSettings) -> Sampler {
     let plan = Plan::new(PlanSettings {
         shape: Shape::tables(&[(1_000, 64), (20, 1)]).expect("a good shape"),
         neighbouring: Neighbouring::AddRemove,
@@ -18,7 +16,7 @@ fn sampler(selection: SelectionSettings, noise: NoiseSettings) -> PoissonSampler
     plan.expect("a good plan").sampler("training", 2, &RandomSource::from_seed(4))
 }
 
-fn dense(multiplier: f64) -> PoissonSampler {
+fn dense(multiplier: f64) -> Sampler {
     let noise = NoiseSettings::Gaussian { multiplier, second_clip: None };
     sampler(SelectionSettings::Everything, noise)
 }
@@ -27,7 +25,7 @@ fn grid() -> DeferredGrid {
     DeferredGrid::new(64_020, 100, 3.0, 1e-6).expect("a good grid")
 }
 
-fn owed(sampler: &PoissonSampler) -> OwedNoise {
+fn owed(sampler: &Sampler) -> OwedNoise {
     let deferral = sampler.defer(&grid()).expect("dense noise");
     let charge = deferral.charge();
     deferral.paid(paid(charge)).expect("it is paid")
@@ -105,7 +103,7 @@ impl Indebted for Kept {
 }
 
 /// What step `step` releases of three rows, in the units of a table.
-fn touched(sampler: &PoissonSampler, step: u64) -> Kept {
+fn touched(sampler: &Sampler, step: u64) -> Kept {
     let batch = sampler.batch(step, &paid(sampler.charge(0..9))).expect("paid");
     let selected = batch.sum(|unit, gradient| {
         for row in [900 + unit as u32, 7, 1_019] {
@@ -148,7 +146,7 @@ fn touched_rows_hold_their_average_and_noise_of_their_own() {
 fn rows_of_another_sampler_or_of_too_late_a_step_are_refused() {
     let right = owed(&dense(1.0));
     let other = dense(1.0);
-    let selected = |sampler: &PoissonSampler, step: u64| {
+    let selected = |sampler: &Sampler, step: u64| {
         let batch = sampler.batch(step, &paid(sampler.charge(0..200))).expect("paid");
         batch.sum(|_, _| ()).select()
     };

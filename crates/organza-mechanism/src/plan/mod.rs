@@ -10,8 +10,9 @@ pub use numeric_sparse::NumericSparse;
 pub use settings::{NoiseSettings, PlanSettings};
 
 use crate::adaptive::Adaptive;
-use crate::batch::PoissonSampler;
+use crate::batch::Sampler;
 use crate::grid::Grid;
+use crate::groups::Units;
 use crate::noise::Noise;
 use crate::random::RandomSource;
 use crate::select::{SelectionSettings, Selector, build};
@@ -24,14 +25,16 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Plan(Arc<Checked>);
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Checked {
     settings: PlanSettings,
     shape: Arc<Shape>,
     grid: Grid,
-    selector: Box<dyn Selector>,
+    selector: Arc<dyn Selector>,
     noise: Noise,
     step_event: Event,
+    /// How many groups there are, where a step looks at all of one.
+    groups: Option<u64>,
     /// A clip that follows a quantile.
     adaptive: Option<Adaptive>,
 }
@@ -39,7 +42,9 @@ struct Checked {
 impl PartialEq for Plan {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
-            || self.0.settings == other.0.settings && self.adaptive_clip() == other.adaptive_clip()
+            || self.0.settings == other.0.settings
+                && self.0.groups == other.0.groups
+                && self.adaptive_clip() == other.adaptive_clip()
     }
 }
 
@@ -87,27 +92,44 @@ impl Plan {
         let noise = Noise::new(grid, settings.neighbouring, settings.noise, most)?;
         let step_event = selector.event(noise.event(selector.as_ref())?, noise.kept());
         let step_event = step_event.poisson(settings.rate);
-        let adaptive = None;
-        Ok(Self(Arc::new(Checked { settings, shape, grid, selector, noise, step_event, adaptive })))
+        let (selector, groups, adaptive) = (selector.into(), None, None);
+        Ok(Self(Arc::new(Checked {
+            settings,
+            shape,
+            grid,
+            selector,
+            noise,
+            step_event,
+            groups,
+            adaptive,
+        })))
     }
 
     /// The same plan and event, with `noise` on gradients, and what `adaptive` releases beside them.
-    pub(crate) fn with_adaptive(
-        &self,
-        adaptive: Adaptive,
-        noise: Noise,
-    ) -> Result<Self, PlanError> {
-        let Checked { settings, shape, grid, step_event, .. } = &*self.0;
-        let sensitivity = Sensitivity::of(settings, *grid);
-        Ok(Self(Arc::new(Checked {
-            settings: settings.clone(),
-            shape: shape.clone(),
-            grid: *grid,
-            selector: build(settings, sensitivity)?,
-            noise,
-            step_event: step_event.clone(),
-            adaptive: Some(adaptive),
-        })))
+    pub(crate) fn with_adaptive(&self, adaptive: Adaptive, noise: Noise) -> Self {
+        Self(Arc::new(Checked { noise, adaptive: Some(adaptive), ..(*self.0).clone() }))
+    }
+
+    /// The same plan for steps that look at one of `groups` fixed groups each, picked uniformly, and at all of its
+    /// units.
+    ///
+    /// # Privacy
+    /// The choice may be known: what [`Event::Cluster`] states. Each unit is in one group, whatever the others are.
+    ///
+    /// # Errors
+    /// If there is no group, or the plan samples units: all of a group join.
+    pub fn in_groups(&self, groups: u64) -> Result<Self, PlanError> {
+        if groups == 0 {
+            let remedy = "give at least one group";
+            return Err(PlanError::new("groups", groups, "a step looks at one of them", remedy));
+        }
+        let Event::Poisson { rate: 1.0, event } = self.step_event() else {
+            // The batch would be a sample of the group.
+            let (rate, remedy) = (self.rate(), "give the rate 1");
+            return Err(PlanError::new("rate", rate, "all units of a group join its step", remedy));
+        };
+        let step_event = Event::Cluster { groups, event: event.clone() };
+        Ok(Self(Arc::new(Checked { step_event, groups: Some(groups), ..(*self.0).clone() })))
     }
 
     /// The settings, as they were checked.
@@ -120,11 +142,21 @@ impl Plan {
         &self.0.step_event
     }
 
-    /// A sampler over `units` units, whose randomness comes from `source` under the name of `purpose`: all
+    /// A sampler of `units`, whose randomness comes from `source` under the name of `purpose`: all
     /// samplers of one purpose and source share it, so a step that one has drawn is refused by the others.
     /// The number of units is private unless it was declared public; batches do not show it.
-    pub fn sampler(&self, purpose: &str, units: u64, source: &RandomSource) -> PoissonSampler {
-        PoissonSampler::new(self.clone(), purpose, units, source)
+    pub fn sampler(
+        &self,
+        purpose: &str,
+        units: impl Into<Units>,
+        source: &RandomSource,
+    ) -> Sampler {
+        Sampler::new(self.clone(), purpose, units.into(), source)
+    }
+
+    /// How many groups there are, where a step looks at all of one.
+    pub fn groups(&self) -> Option<u64> {
+        self.0.groups
     }
 
     /// The standard deviation (the scale, for Laplace noise) of the noise on the averaged gradient.

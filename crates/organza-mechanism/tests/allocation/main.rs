@@ -8,8 +8,8 @@ use counting::{Counting, allocations};
 use organza_ledger::testing::paid;
 use organza_ledger::{Charged, MaxNoise, Neighbouring};
 use organza_mechanism::{
-    By, Debt, DeferredGrid, Indebted, NoiseSettings, PlainSum, Plan, PlanSettings, PoissonSampler,
-    RandomSource, Selection, SelectionRule, SelectionSettings, Shape, Touched, UnitGradient,
+    By, Debt, DeferredGrid, Indebted, NoiseSettings, PlainSum, Plan, PlanSettings, RandomSource,
+    Sampler, Selection, SelectionRule, SelectionSettings, Shape, Touched, UnitGradient,
 };
 use std::hint::black_box;
 
@@ -61,7 +61,7 @@ fn selections() -> Vec<SelectionSettings> {
 }
 
 /// A sampler whose steps are paid for.
-fn sampler(selection: SelectionSettings, second_clip: Option<f64>) -> (PoissonSampler, Charged) {
+fn sampler(selection: SelectionSettings, second_clip: Option<f64>) -> (Sampler, Charged) {
     let plan = Plan::new(PlanSettings {
         shape: Shape::table(ROWS, DIMENSIONS).unwrap(),
         neighbouring: Neighbouring::AddRemove,

@@ -1,7 +1,7 @@
 //! A charge that nobody has put on a ledger is no proof.
-use organza_mechanism::{Batch, NotPaid, PoissonSampler};
+use organza_mechanism::{Batch, NotPaid, Sampler};
 
-fn step(sampler: &PoissonSampler) -> Result<Batch, NotPaid> {
+fn step(sampler: &Sampler) -> Result<Batch, NotPaid> {
     sampler.batch(0, &sampler.charge(0..1))
 }
 

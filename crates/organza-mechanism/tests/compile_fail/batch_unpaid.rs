@@ -1,7 +1,7 @@
 //! A batch is drawn against the proof of a charge.
-use organza_mechanism::{Batch, NotPaid, PoissonSampler};
+use organza_mechanism::{Batch, NotPaid, Sampler};
 
-fn step(sampler: &PoissonSampler) -> Result<Batch, NotPaid> {
+fn step(sampler: &Sampler) -> Result<Batch, NotPaid> {
     sampler.batch(0)
 }
 

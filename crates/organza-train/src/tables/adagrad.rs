@@ -1,7 +1,7 @@
 //! Adagrad: every coordinate has a step size of its own, which falls with what it has got so far.
 
 use super::aligned::Aligned;
-use super::{SavedTables, TableState, Upkeep, WEIGHTS, Weights};
+use super::{List, SavedTables, TableState, Upkeep, WEIGHTS, Weights};
 use crate::optimizer::{Optimizer, Rule, Runs};
 use organza_mechanism::Shape;
 
@@ -50,7 +50,7 @@ impl Optimizer for Adagrad {
     }
 
     fn state<'a>(&'a self, weights: &'a [f32]) -> Vec<TableState<'a>> {
-        vec![TableState::Floats(WEIGHTS, weights), TableState::Floats(SQUARES, &self.squares)]
+        vec![(WEIGHTS, List::Floats(weights)), (SQUARES, List::Floats(&self.squares))]
     }
 
     fn resume(&mut self, _: &Shape, _: u64, saved: &mut dyn SavedTables) -> Option<Vec<f32>> {

@@ -2,7 +2,7 @@
 
 use super::aligned::Aligned;
 use super::resting::Resting;
-use super::{BLOCKS_OF_A_THREAD, SavedTables, TableState, Upkeep, WEIGHTS, Weights};
+use super::{BLOCKS_OF_A_THREAD, List, SavedTables, TableState, Upkeep, WEIGHTS, Weights};
 use crate::optimizer::{Optimizer, Rule, Runs};
 use organza_mechanism::{Noised, Shape};
 use pulp::{Arch, Simd, WithSimd};
@@ -178,9 +178,9 @@ impl Optimizer for Moments {
 
     fn state<'a>(&'a self, weights: &'a [f32]) -> Vec<TableState<'a>> {
         vec![
-            TableState::Floats(WEIGHTS, weights),
-            TableState::Floats(FIRST, &self.first),
-            TableState::Floats(SECOND, &self.second),
+            (WEIGHTS, List::Floats(weights)),
+            (FIRST, List::Floats(&self.first)),
+            (SECOND, List::Floats(&self.second)),
         ]
     }
 

@@ -14,6 +14,7 @@ mod lent;
 mod owed;
 mod parts;
 mod powers;
+mod projected;
 mod reading;
 mod regions;
 mod resting;
@@ -26,11 +27,12 @@ mod upkeep;
 
 pub(crate) use adagrad::AdagradSettings;
 pub(crate) use adam::AdamSettings;
-pub(crate) use reading::{Asked, Standing, UnitDraws};
-pub use reading::{Reading, SettledRows};
+pub use projected::{Constraint, Projection};
+pub(crate) use reading::Reading;
+pub(crate) use reading::{RowRequest, Standing, UnitDraws};
 pub(crate) use sgd::Sgd;
-pub(crate) use state::{SavedTables, TableState, WEIGHTS};
-pub use upkeep::Upkeep;
+pub(crate) use state::{List, SavedTables, TableState, WEIGHTS};
+pub(crate) use upkeep::Upkeep;
 pub(crate) use upkeep::{deferred, defers};
 
 use crate::optimizer::{Optimizer, OptimizerSettings};
@@ -48,7 +50,7 @@ const BLOCKS_OF_A_THREAD: usize = 4;
 /// There is no way to a value but through a [`Reading`], which brings it up to date first, and no way to
 /// move one but by what was released.
 #[derive(Debug)]
-pub struct Tables {
+pub(crate) struct Tables {
     shape: Shape,
     steps: u64,
     weights: Aligned<f32>,
@@ -71,7 +73,7 @@ impl Tables {
     /// Fresh tables of this shape; `None` if the first weights do not fit it. Those that cannot be kept as `upkeep` says
     /// (Adam cannot owe noise; decays that never die out have no resting place) are kept up to date at every step, which
     /// is a function of the settings alone.
-    pub fn new(
+    pub(crate) fn new(
         shape: Shape,
         optimizer: OptimizerSettings,
         upkeep: Upkeep,
@@ -87,38 +89,43 @@ impl Tables {
     }
 
     /// The steps that were made.
-    pub fn steps(&self) -> u64 {
+    pub(crate) fn steps(&self) -> u64 {
         self.steps
     }
 
     /// Which tables there are.
-    pub fn shape(&self) -> &Shape {
+    pub(crate) fn shape(&self) -> &Shape {
         &self.shape
     }
 
     /// The number of parameters.
-    pub fn coordinates(&self) -> usize {
+    pub(crate) fn coordinates(&self) -> usize {
         self.weights.len()
     }
 
+    /// Whether rows wait until they are read, so that it pays to ask for them.
+    pub(crate) fn wait(&self) -> bool {
+        self.optimizer.standing(self.steps).is_some()
+    }
+
     /// Opens the tables for reading.
-    pub fn read(&mut self) -> Reading<'_> {
+    pub(crate) fn read(&mut self) -> Reading<'_> {
         self.give_back();
         Reading::new(self)
     }
 
     /// The largest weight that there can be, where weights are whole numbers.
-    pub fn farthest(&self) -> Option<f64> {
+    pub(crate) fn farthest(&self) -> Option<f64> {
         self.optimizer.farthest()
     }
 
     /// What may be left for later, if these tables owe noise.
-    pub fn owed_noise(&self) -> Option<&OwedNoise> {
+    pub(crate) fn owed_noise(&self) -> Option<&OwedNoise> {
         self.optimizer.owed_noise()
     }
 
     /// Moves the parameters by one private gradient.
-    pub fn apply(&mut self, gradient: &Noised) {
+    pub(crate) fn apply(&mut self, gradient: &Noised) {
         if gradient.blocks() > 1 {
             self.make_step(|optimizer, weights| optimizer.step_dense(weights, gradient));
         } else {
@@ -127,7 +134,7 @@ impl Tables {
     }
 
     /// Moves the parameters by one private gradient, of which the rows that nobody touched owe the noise.
-    pub fn pay(&mut self, touched: TouchedRows) {
+    pub(crate) fn pay(&mut self, touched: TouchedRows) {
         self.make_step(|optimizer, weights| optimizer.pay(weights, touched));
     }
 
@@ -142,7 +149,7 @@ impl Tables {
     }
 
     /// The parameters, all up to date.
-    pub fn into_parameters(mut self) -> Vec<f32> {
+    pub(crate) fn into_parameters(mut self) -> Vec<f32> {
         self.give_back();
         let (weights, optimizer) = self.parts();
         optimizer.finish(weights);

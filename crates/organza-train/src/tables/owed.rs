@@ -3,7 +3,7 @@
 use super::lent::{LENT, Lent, give_back};
 use super::parts::{FETCHED, each_few_parts, fetch};
 use super::regions::{Borders, Region, each_region};
-use super::{Asked, SavedTables, Standing, TableState, Weights};
+use super::{List, RowRequest, SavedTables, Standing, TableState, Weights};
 use crate::optimizer::{Optimizer, Runs};
 use bytemuck::{cast_slice, cast_slice_mut, cast_vec};
 use organza_mechanism::{Debt, Indebted, OwedNoise, Settling, Shape, Touched, TouchedRows};
@@ -163,8 +163,8 @@ impl Optimizer for Owed {
     }
 
     fn state<'a>(&'a self, weights: &'a [f32]) -> Vec<TableState<'a>> {
-        let wholes = TableState::Counts(WHOLES, cast_slice(weights));
-        vec![wholes, TableState::Counts(SETTLED, &self.settled)]
+        let wholes = (WHOLES, List::Counts(cast_slice(weights)));
+        vec![wholes, (SETTLED, List::Counts(&self.settled))]
     }
 
     fn resume(&mut self, _: &Shape, steps: u64, saved: &mut dyn SavedTables) -> Option<Vec<f32>> {
@@ -196,14 +196,14 @@ impl Optimizer for Owed {
 
     /// Moves rows from whole numbers to weights, with all their noise up to now: the same bits in any order and on any
     /// number of threads, because each row has its own draw.
-    fn lend(&mut self, weights: Weights<'_>, rows: Asked<'_>) {
+    fn lend(&mut self, weights: Weights<'_>, rows: RowRequest<'_>) {
         match rows {
-            Asked::Of(units) => {
+            RowRequest::Of(units) => {
                 let rows = units.iter().flat_map(|units| &units.rows).copied();
                 self.place_borders(|borders, count| borders.place(rows.clone(), count));
                 self.bring(weights, rows, Use::Reading);
             }
-            Asked::All => self.bring_all(weights, Use::Reading),
+            RowRequest::All => self.bring_all(weights, Use::Reading),
         }
     }
 

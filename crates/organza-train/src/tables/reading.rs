@@ -13,7 +13,7 @@ const SPREAD: u32 = 0x9e37_79b1;
 
 /// Rows that are asked for.
 #[derive(Clone, Copy)]
-pub(crate) enum Asked<'a> {
+pub(crate) enum RowRequest<'a> {
     /// All of them.
     All,
     /// Those of these units, perhaps more than once.
@@ -69,7 +69,7 @@ pub(crate) struct Standing<'a> {
 /// Nothing of them can be seen but rows that are up to date: all at once ([`Reading::all`]), or one by one
 /// ([`Reading::rows`]), of which those that were asked for before are at hand, and others are worked out.
 #[derive(Debug)]
-pub struct Reading<'a> {
+pub(crate) struct Reading<'a> {
     tables: &'a mut Tables,
 }
 
@@ -79,8 +79,8 @@ impl<'a> Reading<'a> {
     }
 
     /// Whether it pays to ask for rows.
-    pub fn asks(&self) -> bool {
-        self.tables.optimizer.standing(self.tables.steps).is_some()
+    pub(crate) fn asks(&self) -> bool {
+        self.tables.wait()
     }
 
     /// Brings the rows up to date that `ask` pushes, which is called for each of the numbers below `parts`, on
@@ -95,7 +95,7 @@ impl<'a> Reading<'a> {
             lists => lists.par_iter_mut().enumerate().for_each(|(part, list)| ask(part, list)),
         }
         if self.asks() {
-            self.lend(Asked::Of(&asked[..parts]));
+            self.lend(RowRequest::Of(&asked[..parts]));
         }
         self.tables.asked = asked;
     }
@@ -109,15 +109,15 @@ impl<'a> Reading<'a> {
     ///
     /// # Privacy
     /// Only at scheduled steps, or because of what was released: never because of what the data was.
-    pub fn all(&mut self) -> &[f32] {
+    pub(crate) fn all(&mut self) -> &[f32] {
         if self.asks() {
-            self.lend(Asked::All);
+            self.lend(RowRequest::All);
         }
         &self.tables.weights
     }
 
     /// The rows, each up to date.
-    pub fn rows(&self) -> SettledRows<'_> {
+    pub(crate) fn rows(&self) -> SettledRows<'_> {
         let Tables { shape, steps, weights, optimizer, late, .. } = &*self.tables;
         let optimizer = &**optimizer;
         let standing = optimizer.standing(*steps);
@@ -125,7 +125,7 @@ impl<'a> Reading<'a> {
         SettledRows { shape, steps: *steps, weights, optimizer, by_row, at_rest, late }
     }
 
-    fn lend(&mut self, rows: Asked<'_>) {
+    fn lend(&mut self, rows: RowRequest<'_>) {
         let (weights, optimizer) = self.tables.parts();
         optimizer.lend(weights, rows);
     }
@@ -142,7 +142,7 @@ impl Drop for Reading<'_> {
 /// # Privacy
 /// A row that was not asked for is worked out on the spot, from the same draws as if it had been, and is
 /// settled with them when the reading ends. So what is read has one law, whoever forgot to ask: asking is for speed.
-pub struct SettledRows<'a> {
+pub(crate) struct SettledRows<'a> {
     shape: &'a Shape,
     steps: u64,
     weights: &'a [f32],

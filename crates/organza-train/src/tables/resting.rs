@@ -20,7 +20,7 @@
 //! to date in two stages would differ in its last bits from one brought up to date in one, and that
 //! would be a release without a charge.)
 
-mod known;
+mod adam_state;
 mod update;
 
 use super::adam::{AdamSettings, SMALLEST};
@@ -29,9 +29,9 @@ use super::parts::{FETCHED, each_few_parts, fetch};
 use super::powers::{power_of_two, running_power};
 use super::regions::{Borders, Region, each_region};
 use super::series::Series;
-use super::{Asked, SavedTables, Standing, TableState, WEIGHTS, Weights};
+use super::{List, RowRequest, SavedTables, Standing, TableState, WEIGHTS, Weights};
 use crate::optimizer::{Optimizer, Runs};
-use known::Known;
+use adam_state::AdamState;
 use organza_mechanism::Shape;
 use pulp::{Arch, Simd, WithSimd};
 use std::ops::Range;
@@ -51,7 +51,7 @@ const SHORT_FORM: f64 = 3e-6;
 /// Coordinates at their resting places, and what Adam knows of each besides.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Resting {
-    known: Known,
+    adam: AdamState,
     /// The largest s in each row.
     newest: Vec<u32>,
     /// The rows that are being read, by region.
@@ -103,18 +103,18 @@ impl Resting {
     pub(crate) fn new(settings: AdamSettings, shape: &Shape) -> Option<Self> {
         let mut series = Series::new(settings)?;
         series.prepare(0);
-        let mut state = vec![0; PARTS * shape.coordinates() as usize];
+        let mut bits = vec![0; PARTS * shape.coordinates() as usize];
         // Memory of zeros is given out page by page when it is first written to, which would be within steps.
-        state.chunks_mut(PAGE).for_each(|page| page[0] = std::hint::black_box(0));
+        bits.chunks_mut(PAGE).for_each(|page| page[0] = std::hint::black_box(0));
         let newest = vec![0; shape.rows() as usize];
         let exponent = settings.ratio().log2() as f32;
-        let known = Known { settings, series, exponent, state };
-        Some(Self { known, newest, lent: vec![Lent::default()], borders: Borders::default() })
+        let adam = AdamState { settings, series, exponent, bits };
+        Some(Self { adam, newest, lent: vec![Lent::default()], borders: Borders::default() })
     }
 
     /// Puts the state of a run that goes on in place; false if it does not fit.
     fn put(&mut self, shape: &Shape, steps: u64, state: Vec<u32>) -> bool {
-        if state.len() != self.known.state.len() || steps > MOST_STEPS {
+        if state.len() != self.adam.bits.len() || steps > MOST_STEPS {
             return false;
         }
         for (row, newest) in (0..).zip(&mut self.newest) {
@@ -122,8 +122,8 @@ impl Resting {
             let moved = &state[place.part(MOVED, 0)..place.part(MOVED, place.length)];
             *newest = moved.iter().map(|moved| moved & !MARK).max().unwrap_or(0);
         }
-        self.known.state = state;
-        self.known.series.prepare(steps);
+        self.adam.bits = state;
+        self.adam.series.prepare(steps);
         self.newest.iter().all(|newest| u64::from(*newest) <= steps)
     }
 
@@ -136,8 +136,8 @@ impl Resting {
     ) {
         let Weights { shape, steps: time, values: weights } = weights;
         self.lent.resize(self.borders.regions().max(self.lent.len()), Lent::default());
-        let (live, time_now) = (self.known.series.live(), time as u32);
-        self.each_region(shape, weights, &|known, region| {
+        let (live, time_now) = (self.adam.series.live(), time as u32);
+        self.each_region(shape, weights, &|adam, region| {
             let rows = region.rows(rows.clone());
             let Region { by_row: newest, first, weights, memory, .. } = region;
             let Lent { rows: lent, kept } = &mut memory[0];
@@ -156,11 +156,11 @@ impl Resting {
             }
             for rows in lent[begun..].chunks(FETCHED / 2) {
                 let places = rows.iter().map(|row| Place::at(shape, *row));
-                fetch(places.clone().map(|place| known.moved(place)));
+                fetch(places.clone().map(|place| adam.moved(place)));
                 for place in places {
                     let weights = &mut weights[place.weights_from(first)];
                     kept.extend_from_slice(weights);
-                    known.bring(weights, time, place);
+                    adam.bring(weights, time, place);
                 }
             }
         });
@@ -171,12 +171,12 @@ impl Resting {
         &mut self,
         shape: &Shape,
         weights: &mut [f32],
-        visit: &(impl Fn(&Known, Region<'_, Lent>) + Sync),
+        visit: &(impl Fn(&AdamState, Region<'_, Lent>) + Sync),
     ) {
-        let Self { known, newest, lent, borders } = self;
+        let Self { adam, newest, lent, borders } = self;
         let memory = &mut lent[..borders.regions()];
         let whole = Region { first_row: 0, by_row: newest, first: 0, weights, memory };
-        each_region(borders, shape, whole, &|region| visit(known, region));
+        each_region(borders, shape, whole, &|region| visit(adam, region));
     }
 }
 
@@ -185,10 +185,10 @@ const RESTING: &str = "resting";
 impl Optimizer for Resting {
     fn step(&mut self, weights: Weights<'_>, gradient: &mut Runs<'_>) {
         let Weights { shape, steps, values: weights } = weights;
-        let Self { known, newest, .. } = self;
+        let Self { adam, newest, .. } = self;
         let step = steps + 1;
-        known.series.prepare(step);
-        let constants = Constants::new(&known.settings, &known.series, step);
+        adam.series.prepare(step);
+        let constants = Constants::new(&adam.settings, &adam.series, step);
         let mut stage = Stage::new();
         gradient(&mut |first, mut gradient| {
             let mut first = first;
@@ -198,19 +198,19 @@ impl Optimizer for Resting {
                 newest[row as usize] = step as u32;
                 let room = (place.length - inside).min(LANES - stage.filled);
                 let (now, later) = gradient.split_at(gradient.len().min(room));
-                stage.take(&known.state, weights, Piece { place, inside, length: now.len() }, now);
+                stage.take(&adam.bits, weights, Piece { place, inside, length: now.len() }, now);
                 (first, gradient) = (first + now.len() as u64, later);
                 if stage.filled == LANES {
-                    known.flush(&mut stage, &constants, weights);
+                    adam.flush(&mut stage, &constants, weights);
                 }
             }
         });
-        known.flush(&mut stage, &constants, weights);
+        adam.flush(&mut stage, &constants, weights);
     }
 
     fn state<'a>(&'a self, weights: &'a [f32]) -> Vec<TableState<'a>> {
-        let state = TableState::Counts(RESTING, &self.known.state);
-        vec![TableState::Floats(WEIGHTS, weights), state]
+        let state = (RESTING, List::Counts(&self.adam.bits));
+        vec![(WEIGHTS, List::Floats(weights)), state]
     }
 
     fn resume(
@@ -225,24 +225,24 @@ impl Optimizer for Resting {
 
     /// Those that never moved, or moved so long ago that they are at rest.
     fn standing(&self, steps: u64) -> Option<Standing<'_>> {
-        let at_rest = (steps + 1).saturating_sub(self.known.series.live()).max(1) as u32;
+        let at_rest = (steps + 1).saturating_sub(self.adam.series.live()).max(1) as u32;
         Some(Standing { by_row: &self.newest, at_rest })
     }
 
     /// Moves rows from their resting places to where they are now. The same bits in any order and on any number
     /// of threads.
-    fn lend(&mut self, weights: Weights<'_>, rows: Asked<'_>) {
+    fn lend(&mut self, weights: Weights<'_>, rows: RowRequest<'_>) {
         let count = self.newest.len();
         let has_nothing_lent = self.lent.iter().all(|lent| lent.rows.is_empty());
         match rows {
-            Asked::Of(units) => {
+            RowRequest::Of(units) => {
                 let rows = units.iter().flat_map(|units| &units.rows).copied();
                 if has_nothing_lent {
                     self.borders.place(rows.clone(), count);
                 }
                 self.lend_some(weights, rows, true);
             }
-            Asked::All => {
+            RowRequest::All => {
                 if has_nothing_lent {
                     self.borders.place_evenly(count);
                 }
@@ -260,7 +260,7 @@ impl Optimizer for Resting {
     fn value(&self, shape: &Shape, steps: u64, weights: &[f32], row: u32) -> Vec<f32> {
         let place = Place::at(shape, row);
         let mut weights = weights[place.weights()].to_vec();
-        self.known.bring(&mut weights, steps, place);
+        self.adam.bring(&mut weights, steps, place);
         weights
     }
 
@@ -271,7 +271,7 @@ impl Optimizer for Resting {
         each_few_parts(self.newest.len(), values, &weights_of, &|rows, first, weights| {
             for row in rows {
                 let weights = &mut weights[place(row).weights_from(first)];
-                self.known.bring(weights, steps, place(row));
+                self.adam.bring(weights, steps, place(row));
             }
         });
     }

@@ -2,14 +2,20 @@
 
 use super::Tables;
 use super::aligned::Aligned;
+use std::borrow::Cow;
 
 /// A named list of numbers of a checkpoint.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum TableState<'a> {
+pub(crate) type TableState<'a> = (&'static str, List<'a>);
+
+/// A list of numbers to be written.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum List<'a> {
     /// Single precision.
-    Floats(&'a str, &'a [f32]),
+    Floats(&'a [f32]),
     /// Counts, or bits.
-    Counts(&'a str, &'a [u32]),
+    Counts(&'a [u32]),
+    /// Double precision.
+    Doubles(Cow<'a, [f64]>),
 }
 
 /// Lists of numbers as they were read.
@@ -19,6 +25,9 @@ pub(crate) trait SavedTables {
 
     /// Takes the list of this name; `None` if it is not there.
     fn counts(&mut self, name: &str) -> Option<Vec<u32>>;
+
+    /// Takes the list of this name; `None` if it is not there.
+    fn doubles(&mut self, name: &str) -> Option<Vec<f64>>;
 }
 
 /// The name of the weights.

@@ -3,7 +3,7 @@
 use super::owed::has_room;
 use super::resting::MOST_STEPS;
 use crate::optimizer::OptimizerSettings;
-use organza_mechanism::{Deferral, DeferredGrid, OwedNoise, Plan, PoissonSampler, Shape};
+use organza_mechanism::{Deferral, DeferredGrid, OwedNoise, Plan, Sampler, Shape};
 
 /// How many rows a unit is taken to read; a pair with eight negatives has ten.
 const ROWS_OF_A_UNIT: f64 = 16.0;
@@ -14,7 +14,7 @@ const PRICE: f64 = 2.0;
 
 /// When coordinates are brought up to date.
 #[derive(Clone, Debug)]
-pub enum Upkeep {
+pub(crate) enum Upkeep {
     /// All of them at every step.
     EveryStep,
     /// When they are read (Adam).
@@ -29,7 +29,7 @@ impl Upkeep {
     ///
     /// # Privacy
     /// It depends on settings alone.
-    pub fn of_private(
+    pub(crate) fn of_private(
         plan: &Plan,
         optimizer: OptimizerSettings,
         steps: u64,
@@ -47,7 +47,7 @@ impl Upkeep {
     }
 
     /// What is cheaper to expect, for a run without privacy.
-    pub fn of_plain(
+    pub(crate) fn of_plain(
         shape: &Shape,
         expected_batch: f64,
         optimizer: OptimizerSettings,
@@ -88,7 +88,7 @@ pub(crate) fn defers(
 /// # Privacy
 /// It depends on settings, and on first weights that were drawn by chance or released.
 pub(crate) fn deferred(
-    sampler: &PoissonSampler,
+    sampler: &Sampler,
     grid: &DeferredGrid,
     optimizer: OptimizerSettings,
     initial: &[f32],

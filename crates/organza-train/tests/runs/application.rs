@@ -73,7 +73,7 @@ impl Application for Factors {
         Ok(vec![PublicFact { name: "items".into(), value: ITEMS.to_string() }])
     }
 
-    fn phases(_: &EngineSettings) -> Result<Vec<Phase<'_>>, Failure> {
+    fn phases<'a>(_: &'a EngineSettings, _: &'a Ratings) -> Result<Vec<Phase<'a>>, Failure> {
         let events = |noise| Ok(vec![count(noise)?.event()]);
         let releases = vec!["how many rated the first item"];
         Ok(vec![Phase { name: RATED, releases, until: 0.2, events: Box::new(events) }])
@@ -106,10 +106,12 @@ impl Application for Factors {
         self,
         parameters: Vec<f32>,
         certificate: &Certificate,
-        folder: &RunFolder,
+        folder: Option<&RunFolder>,
     ) -> Result<(Vec<f32>, u64), Failure> {
         let text = format!("{:?}", certificate.epsilon);
-        folder.write(&folder.file("model.txt"), text.as_bytes())?;
+        if let Some(folder) = folder {
+            folder.write(&folder.file("model.txt"), text.as_bytes())?;
+        }
         Ok((parameters, self.rated))
     }
 }

@@ -10,8 +10,8 @@ use organza_mechanism::{
 };
 use organza_train::metrics::Point;
 use organza_train::{
-    Losses, Observer, OptimizerName, OptimizerSettings, Outcome, Purse, ReadRows, RunError,
-    RunFolder, RunPlan, StepMethod, Task, WriteRows, run,
+    Constraint, Losses, Observer, OptimizerName, OptimizerSettings, Outcome, Projection, Purse,
+    ReadRows, RunError, RunFolder, RunPlan, StepMethod, Task, WriteRows, run,
 };
 use std::path::Path;
 
@@ -154,11 +154,12 @@ fn holds(folder: &Path, plan: &RunPlan) -> bool {
         if plan.settings().selection == SelectionSettings::Everything);
     let adapts =
         matches!(&plan.method, StepMethod::Private(plan) if plan.adaptive_clip().is_some());
-    let name = match plan.optimizer.name().into() {
+    let name = match plan.optimizer.name().map_or("projected", Into::into) {
         "sgd" if owes(&plan.method) && !plan.average => "settled",
         "adam" if everything => "first_moment",
         "adam" => "resting",
         "adagrad" => "squares",
+        "projected" => "changes",
         _ => "parameters",
     };
     text.contains(name) && text.contains("\\\"clip\\\"") == adapts
@@ -186,10 +187,17 @@ fn methods() -> Vec<StepMethod> {
     ]
 }
 
-/// All of them.
+/// All that have a name, and the one that has none.
 fn optimizers() -> Vec<OptimizerSettings> {
+    let projected = Projection {
+        learning_rate: 0.5,
+        l2: 1e-3,
+        shrinking: u64::from(ROWS),
+        constraint: Constraint::Ball(100.0),
+        average_from: STEPS / 2,
+    };
     let named = |name: &str| OptimizerName::try_from(name.to_owned()).unwrap().at(0.1);
-    OptimizerName::all().map(named).collect()
+    OptimizerName::all().map(named).chain([OptimizerSettings::Projected(projected)]).collect()
 }
 
 #[test]

@@ -6,8 +6,8 @@ use anyhow::Context;
 use organza_mechanism::SelectionRule;
 use organza_paper::bench::{BenchSettings, bench};
 use organza_report::describe::count;
+use organza_train::OptimizerName;
 use organza_train::settings::Steps;
-use organza_train::{OptimizerName, OptimizerSettings};
 use organza_words::settings::Method;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -30,8 +30,7 @@ impl What {
     /// Makes the steps and takes their median.
     pub(super) fn measure(&self) -> anyhow::Result<Measured> {
         let method = self.method.unwrap_or(Method::Sparse);
-        let adam = OptimizerSettings::adam(0.001);
-        let optimizer = self.optimizer.unwrap_or(adam.name());
+        let optimizer = self.optimizer.unwrap_or(OptimizerName::ADAM);
         let settings = BenchSettings {
             noise: match method {
                 Method::None => None,
@@ -40,7 +39,7 @@ impl What {
             },
             select: self.select,
             draws: self.draws,
-            optimizer: if optimizer == adam.name() { adam } else { optimizer.at(0.05) },
+            optimizer: optimizer.at(if optimizer == OptimizerName::ADAM { 0.001 } else { 0.05 }),
             vocabulary: self.vocabulary.unwrap_or(100_000),
             words: self.words,
             dimensions: self.dim.unwrap_or(100),

@@ -6,7 +6,7 @@ use crate::output::Output;
 use anyhow::{Context, bail};
 use organza_report::chart::{Axis, Chart, Line, Scale, picture};
 use organza_report::describe::count;
-use organza_train::{OptimizerName, OptimizerSettings};
+use organza_train::OptimizerName;
 use organza_words::settings::Method;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ impl Sweep {
         for vocabulary in widths {
             for (method, optimizer) in kinds(&bench.what) {
                 let dim = bench.what.dim.unwrap_or(64);
-                let dense = method == Method::Dpsgd && optimizer == adam();
+                let dense = method == Method::Dpsgd && optimizer == OptimizerName::ADAM;
                 if dense && vocabulary.saturating_mul(dim as u64) > DENSE {
                     continue;
                 }
@@ -93,10 +93,6 @@ impl Sweep {
     }
 }
 
-fn adam() -> OptimizerName {
-    OptimizerSettings::adam(0.0).name()
-}
-
 /// The methods of a sweep: the one that was asked for, or all, each with the optimizer that suits it.
 fn kinds(what: &What) -> Vec<(Method, OptimizerName)> {
     let methods = match what.method {
@@ -108,10 +104,9 @@ fn kinds(what: &What) -> Vec<(Method, OptimizerName)> {
         match (method, what.optimizer) {
             (_, Some(optimizer)) => kinds.push((method, optimizer)),
             (Method::Dpsgd, None) => {
-                let sgd = OptimizerSettings::Sgd { learning_rate: 0.0 };
-                kinds.extend([(method, sgd.name()), (method, adam())]);
+                kinds.extend([(method, OptimizerName::SGD), (method, OptimizerName::ADAM)]);
             }
-            (_, None) => kinds.push((method, adam())),
+            (_, None) => kinds.push((method, OptimizerName::ADAM)),
         }
     }
     kinds

@@ -3,29 +3,18 @@
 mod bounds;
 mod options;
 mod page;
-mod reader;
 mod summary;
 
+use super::run::{RunOptions, Trained};
 use crate::output::Output;
 use crate::usage::UsageError;
 use bounds::Bounds;
 use clap::{Args, Subcommand};
 use options::Options;
-use organza_data::sparse::{SparseRows, UnreleasedRows};
-use organza_data::{DataError, LeftOut};
-use organza_erm::{Fit, Loss, Method, Settings, TableFit, fit, fit_table, score};
-use organza_ledger::Neighbouring;
-use organza_train::{RunFolder, SettingError};
-pub(super) use reader::Reader;
-use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
-use std::time::Instant;
+use organza_erm::{LARGEST_INDEX, Linear, Loss, Method, Settings};
+use organza_train::{RunFolder, Session, SettingError};
+use std::path::PathBuf;
 use summary::Summary;
-
-/// The model's file.
-pub(super) const MODEL: &str = "model.safetensors";
-/// The settings' file.
-pub(super) const SETTINGS: &str = "settings.json";
 
 const PROMISE: &str = "\
 Fit a linear model to sparse rows with differential privacy
@@ -56,6 +45,8 @@ pub(crate) struct Erm {
     ask: Option<Ask>,
     #[command(flatten)]
     options: Options,
+    #[command(flatten)]
+    running: RunOptions,
     /// The folder of the fit
     #[arg(long, value_name = "FOLDER", default_value = "organza-erm", help_heading = "Run")]
     out: PathBuf,
@@ -64,27 +55,6 @@ pub(crate) struct Erm {
 #[derive(Debug, Subcommand)]
 enum Ask {
     Bounds(Bounds),
-}
-
-/// What a folder keeps, so that new rows are read as the old ones were.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Saved {
-    pub(super) settings: Settings,
-    pub(super) reader: Reader,
-}
-
-/// A fit, with what it is measured by and where it is written.
-struct Fitted {
-    folder: RunFolder,
-    fitted: Fit,
-    rows: SparseRows,
-    test: Option<SparseRows>,
-    reader: Reader,
-}
-
-/// The ledger's file; none without privacy.
-fn ledger(settings: &Settings, folder: &RunFolder) -> Option<PathBuf> {
-    (settings.method != Method::None).then(|| folder.file("ledger.jsonl"))
 }
 
 impl Erm {
@@ -96,89 +66,12 @@ impl Erm {
     }
 
     fn fit(&self, output: &Output) -> anyhow::Result<()> {
-        let settings = self.options.settings();
+        let settings = self.options.settings()?;
         settings.check().map_err(usage)?;
         self.options.check_groups(settings.method)?;
-        let reader = self.options.reader()?;
-        let data = self.options.data()?;
-        RunFolder::check_free(&self.out)?;
-        if let Some(ledger) = &settings.ledger {
-            ledger.check(&[settings.share()])?;
-        }
-        let begun = Instant::now();
-        let labels = settings.model.labels();
-        let Fitted { folder, fitted, rows, test, reader } =
-            match reader.read_unreleased(data, labels)? {
-                Some(table) => self.fit_table(&settings, reader, table, output)?,
-                None => self.fit_rows(&settings, reader, data, output)?,
-            };
-        if let Some(torn) = &fitted.torn {
-            output.note(torn);
-        }
-        let seconds = begun.elapsed().as_secs_f64();
-        let train = score(&fitted.model, &rows);
-        let test = test.map(|rows| score(&fitted.model, &rows));
-        let mut summary = Summary::new(&self.out, &settings, &fitted, train, test, seconds);
-        summary.remark(&rows);
-        self.write(&folder, settings, reader, &fitted, &summary)?;
-        output.result(&summary)?;
-        Ok(())
-    }
-
-    /// A fit to rows whose features are known.
-    fn fit_rows(
-        &self,
-        settings: &Settings,
-        reader: Reader,
-        data: &Path,
-        output: &Output,
-    ) -> anyhow::Result<Fitted> {
-        let labels = settings.model.labels();
-        let rows = reader.read(data, labels)?;
-        refuse_where_it_may(settings.method, rows.left_out())?;
-        let features = match (rows.declared_features(), settings.method) {
-            (Some(features), _) => features,
-            (None, method) => {
-                let found = rows.largest_column().max(1);
-                if method != Method::None {
-                    output.note(format_args!(
-                        "{found} features, the largest index of the data: it is declared public on \
-                         the certificate; say --features to declare it yourself"
-                    ));
-                }
-                found
-            }
-        };
-        let reader = reader.with_features(features);
-        let test = self.options.test().map(|path| reader.read_all(path, labels)).transpose()?;
-        self.notes(settings, output);
-        let folder = RunFolder::create(&self.out)?;
-        let fitted = fit(settings, &rows, features, ledger(settings, &folder).as_deref())?;
-        Ok(Fitted { folder, fitted, rows, test, reader })
-    }
-
-    /// A fit to a table whose categories are released first.
-    fn fit_table(
-        &self,
-        settings: &Settings,
-        reader: Reader,
-        table: UnreleasedRows,
-        output: &Output,
-    ) -> anyhow::Result<Fitted> {
-        let labels = settings.model.labels();
-        let test = match self.options.test() {
-            Some(path) => reader.read_unreleased(path, labels)?,
-            None => None,
-        };
-        test.iter().try_for_each(|test| test.left_out().refuse())?;
-        refuse_where_it_may(settings.method, table.left_out())?;
-        self.notes(settings, output);
-        let folder = RunFolder::create(&self.out)?;
-        let ledger = ledger(settings, &folder);
-        let TableFit { fit, columns, rows } = fit_table(settings, table, ledger.as_deref())?;
-        let test = test.map(|test| test.with_columns(&columns));
-        let reader = reader.with_features(columns.width()).with_columns(columns);
-        Ok(Fitted { folder, fitted: fit, rows, test, reader })
+        self.notes(&settings, output);
+        let begin = || Session::<Linear<'_>>::begin(settings, &self.out);
+        self.running.train(&self.out, output, begin, |folder, run| show(folder, run, output))
     }
 
     /// What a person should know before the result.
@@ -207,39 +100,27 @@ impl Erm {
             output.note("with --seed the noise can be repeated: this fit is NOT private");
         }
     }
-
-    fn write(
-        &self,
-        folder: &RunFolder,
-        settings: Settings,
-        reader: Reader,
-        fitted: &Fit,
-        summary: &Summary,
-    ) -> anyhow::Result<()> {
-        let certificate = &fitted.certificate;
-        fitted.model.write(&folder.file(MODEL), &certificate.metadata())?;
-        let names = |feature| reader.feature_name(feature);
-        fitted.model.write_csv(&folder.file("coefficients.csv"), names)?;
-        let page = page::page(fitted, summary, settings.seed.is_some(), &names);
-        page.write(folder.path(), "report.html")?;
-        let text = serde_json::to_string_pretty(certificate)? + "\n";
-        folder.write(&folder.file("certificate.json"), text.as_bytes())?;
-        let text = serde_json::to_string_pretty(&Saved { settings, reader })? + "\n";
-        folder.write(&folder.file(SETTINGS), text.as_bytes())?;
-        folder.forget_private()?;
-        Ok(())
-    }
 }
 
-/// Refuses data with rows that make no sense.
-///
-/// # Privacy
-/// Only where that tells nothing that is promised to be hidden: without privacy, and where a record is replaced, because
-/// there the guarantee is for data in which every record is one. Elsewhere such rows are left out, which is told
-/// when all is done.
-fn refuse_where_it_may(method: Method, left_out: &LeftOut) -> Result<(), DataError> {
-    let may = method == Method::None || method.neighbouring() == Neighbouring::ReplaceOne;
-    if may { left_out.refuse() } else { Ok(()) }
+/// Writes the page of a fit, and shows what came of it.
+pub(super) fn show(
+    folder: &RunFolder,
+    trained: Trained<Linear<'_>>,
+    output: &Output,
+) -> anyhow::Result<()> {
+    let Trained { settings, finished, elapsed, .. } = trained;
+    if finished.certificate.public.iter().any(|fact| fact.value.ends_with(LARGEST_INDEX)) {
+        output.note(format_args!(
+            "{} features, {LARGEST_INDEX}: it is declared public on the certificate; say --features to declare it \
+             yourself",
+            finished.model.model.features()
+        ));
+    }
+    let summary = Summary::new(folder.path(), &settings, &finished, elapsed);
+    let page = page::page(&finished, &summary, settings.seed.is_some());
+    page.write(folder.path(), "report.html")?;
+    output.result(&summary)?;
+    Ok(())
 }
 
 fn usage(error: SettingError) -> UsageError {

@@ -1,12 +1,13 @@
 //! The flags of `organza erm`, and the settings that they make.
 
-use super::reader::{Format, Reader};
 use crate::command::train::{named, rule_parser};
 use crate::usage::{UsageError, needed};
 use anyhow::Context;
 use clap::Args;
 use organza_data::sparse::{Categories, Column, Columns};
-use organza_erm::{Constraint, GROUPS_IGNORED, Loss, Method, Settings};
+use organza_erm::{
+    Constraint, DataSettings, Format, GROUPS_IGNORED, Loss, Method, Reader, Settings,
+};
 use organza_ledger::LedgerSettings;
 use organza_mechanism::SelectionRule;
 use std::path::{Path, PathBuf};
@@ -37,7 +38,7 @@ struct Rows {
     #[arg(long, value_name = "PATH")]
     test: Option<PathBuf>,
     /// The form of the files [default: by the name of the data]
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = named::<Format>(&["libsvm", "csv", "tsv", "parquet"]))]
     format: Option<Format>,
     /// The number of features of a libsvm file, declared public
     #[arg(long, value_name = "NUMBER")]
@@ -170,13 +171,8 @@ struct MethodOptions {
 
 impl Options {
     /// The rows to fit.
-    pub(super) fn data(&self) -> Result<&Path, UsageError> {
+    fn data(&self) -> Result<&Path, UsageError> {
         needed(self.rows.data.as_deref(), "--data", "the rows to fit")
-    }
-
-    /// Rows to measure with.
-    pub(super) fn test(&self) -> Option<&Path> {
-        self.rows.test.as_deref()
     }
 
     /// Whether a method was named.
@@ -190,12 +186,18 @@ impl Options {
     }
 
     /// The settings.
-    pub(super) fn settings(&self) -> Settings {
+    pub(super) fn settings(&self) -> anyhow::Result<Settings> {
+        let data = DataSettings {
+            path: self.data()?.to_owned(),
+            test: self.rows.test.clone(),
+            reader: self.reader()?,
+        };
         let model = self.model.model.unwrap_or(Loss::Logistic);
         let usual = Settings::new(model);
         let Self { privacy, method, .. } = self;
         let ball = self.model.radius.map(Constraint::Ball);
-        Settings {
+        Ok(Settings {
+            data: Some(data),
             method: method.method.unwrap_or(usual.method),
             epsilon: privacy.epsilon.unwrap_or(usual.epsilon),
             delta: privacy.delta.unwrap_or(usual.delta),
@@ -221,11 +223,11 @@ impl Options {
             batch: method.batch,
             learning_rate: method.learning_rate,
             ..usual
-        }
+        })
     }
 
     /// How rows are read.
-    pub(super) fn reader(&self) -> anyhow::Result<Reader> {
+    fn reader(&self) -> anyhow::Result<Reader> {
         let Rows { format, features, .. } = self.rows;
         let format = format.unwrap_or(Format::of(self.data()?));
         let columns = match format {

@@ -1,10 +1,11 @@
 //! `report.html`: the page of a fit.
 
 use super::summary::Summary;
-use organza_erm::Fit;
+use organza_erm::Fitted;
 use organza_report::chart::{Bar, Bars};
 use organza_report::page::{Cell, Figure, Page, Section, Table};
 use organza_report::run::{certified, promised, released};
+use organza_train::Finished;
 
 /// How many coefficients are shown, and how many as a picture.
 const SHOWN: usize = 20;
@@ -12,9 +13,11 @@ const DRAWN: usize = 10;
 /// Why scores are marked.
 const SCORES: &str = "computed from the data, without noise and without a charge";
 
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 8] = [
     ("model.safetensors", "the coefficients, for programs"),
     ("coefficients.csv", "the coefficients by the names of their features"),
+    ("settings.json", "everything that determines the fit beside the data"),
+    ("reader.json", "how new rows are read"),
     ("certificate.json", "what is promised, and what it was spent on"),
     ("ledger.jsonl", "every charge, written before what it pays for"),
     ("figures", "each figure of this page as SVG"),
@@ -22,12 +25,7 @@ const FILES: [(&str, &str); 6] = [
 ];
 
 /// The page of a fit.
-pub(super) fn page(
-    fit: &Fit,
-    summary: &Summary,
-    seeded: bool,
-    name: &dyn Fn(u64) -> Option<String>,
-) -> Page {
+pub(super) fn page(fit: &Finished<Fitted>, summary: &Summary, seeded: bool) -> Page {
     let certificate = &fit.certificate;
     let model = certificate.model.as_deref().unwrap_or("linear");
     let title = format!("A {model} model by {}", certificate.method);
@@ -43,13 +41,13 @@ pub(super) fn page(
     }
     page.section(promised(certificate, "coefficients", seeded))
         .section(Section::new("What was learned").table(outcome))
-        .section(coefficients(fit, name))
+        .section(coefficients(&fit.model))
         .section(released(certificate))
         .section(Section::new("Files").links(FILES))
 }
 
 /// The largest coefficients.
-fn coefficients(fit: &Fit, name: &dyn Fn(u64) -> Option<String>) -> Section {
+fn coefficients(fit: &Fitted) -> Section {
     let mut all: Vec<(usize, f64)> = fit.model.weights.iter().copied().enumerate().collect();
     let by_size = |one: &(usize, f64), other: &(usize, f64)| {
         other.1.abs().total_cmp(&one.1.abs()).then(one.0.cmp(&other.0))
@@ -60,8 +58,10 @@ fn coefficients(fit: &Fit, name: &dyn Fn(u64) -> Option<String>) -> Section {
     }
     all.truncate(shown);
     all.sort_unstable_by(by_size);
-    let named =
-        |index: usize| name(index as u64).unwrap_or_else(|| format!("feature {}", index + 1));
+    let named = |index: usize| {
+        let name = fit.reader.as_ref().and_then(|reader| reader.feature_name(index as u64));
+        name.unwrap_or_else(|| format!("feature {}", index + 1))
+    };
     let bar = |(index, weight): &(usize, f64)| {
         let sign = if *weight < 0.0 { "-" } else { "+" };
         Bar { label: format!("{sign}{}", named(*index)), value: weight.abs() }

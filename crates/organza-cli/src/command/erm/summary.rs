@@ -2,13 +2,14 @@
 
 use crate::describe::number;
 use crate::output::{DOUBT, GOOD};
-use organza_data::sparse::SparseRows;
-use organza_erm::{Fit, GroupSparsity, Loss, Method, Scores, Settings};
+use organza_erm::{Fitted, GroupSparsity, Loss, Method, Settings};
 use organza_ledger::SharedTotal;
 use organza_report::run::headline;
+use organza_train::Finished;
 use serde::Serialize;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The outcome of a fit; what there is none of is `null`.
 #[derive(Debug, Serialize)]
@@ -45,12 +46,11 @@ impl Summary {
     pub(super) fn new(
         folder: &Path,
         settings: &Settings,
-        fit: &Fit,
-        train: Scores,
-        test: Option<Scores>,
-        seconds: f64,
+        finished: &Finished<Fitted>,
+        elapsed: Duration,
     ) -> Self {
-        let certificate = &fit.certificate;
+        let Finished { certificate, remarks, model: fit, .. } = finished;
+        let Fitted { train, test, sparsity, .. } = *fit;
         let mut not_private = vec![
             "train_loss",
             "train_squared_gradient",
@@ -61,7 +61,7 @@ impl Summary {
             "remarks",
             "seconds",
         ];
-        if fit.sparsity.is_some() {
+        if sparsity.is_some() {
             not_private.push("group_sparsity");
         }
         Self {
@@ -77,24 +77,14 @@ impl Summary {
             test_accuracy: test.and_then(|test| test.accuracy),
             test_auc: test.and_then(|test| test.auc),
             test_deviance: test.map(|test| test.deviance),
-            group_sparsity: fit.sparsity,
-            remarks: Vec::new(),
-            seconds,
+            group_sparsity: sparsity,
+            remarks: remarks.clone(),
+            seconds: elapsed.as_secs_f64(),
             not_private,
             dataset: certificate.dataset.clone(),
             promise: headline(certificate),
             good: certificate.private,
             folder: folder.to_owned(),
-        }
-    }
-
-    /// Says what a fit without privacy would have refused.
-    pub(super) fn remark(&mut self, rows: &SparseRows) {
-        if rows.is_empty() {
-            self.remarks.push("there were no rows to fit".to_owned());
-        }
-        if !rows.left_out().is_empty() {
-            self.remarks.push(rows.left_out().to_string());
         }
     }
 

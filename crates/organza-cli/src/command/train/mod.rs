@@ -4,16 +4,14 @@ mod options;
 mod summary;
 
 use super::report::REPORT;
-use crate::progress::{Progress, Stop, target};
+use super::run::{RunOptions, Trained};
 use crate::{arguments::Arguments, output::Output};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory};
-use indicatif::ProgressBar;
 pub(crate) use options::{Asked, Options, method_parser, named, optimizer_parser, rule_parser};
-use organza_train::{RunFolder, SessionError};
-use organza_words::{Ended, Session};
-use std::path::{Path, PathBuf};
-use std::time::Instant;
+use organza_train::RunFolder;
+use organza_words::{Session, Words};
+use std::path::PathBuf;
 use summary::Summary;
 
 const PROMISE: &str = "\
@@ -57,19 +55,6 @@ pub(crate) struct Train {
     out: PathBuf,
 }
 
-/// What changes nothing about the result.
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Run")]
-pub(super) struct RunOptions {
-    /// How many threads; the result is the same with any number [default: one a core]
-    #[arg(long, value_name = "NUMBER")]
-    threads: Option<std::num::NonZeroUsize>,
-    /// Keep run/private at the end: the key of the noise, which undoes all privacy, and the last
-    /// checkpoint
-    #[arg(long)]
-    keep_private: bool,
-}
-
 impl Train {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
         let settings = self.options.settings(&self.asked)?;
@@ -83,13 +68,14 @@ impl Train {
         if settings.seed.is_some() {
             output.note("with --seed the noise can be repeated: this run is NOT private");
         }
-        self.running.train(&self.out, output, || {
+        let begin = || {
             let session = Session::begin(settings, &self.out)?;
             if let Some(why) = why {
                 output.note(why);
             }
             Ok(session)
-        })
+        };
+        self.running.train(&self.out, output, begin, |folder, run| show(folder, run, output))
     }
 }
 
@@ -103,48 +89,16 @@ fn wrong_usage(kind: ErrorKind, problem: &str) -> ! {
     }
 }
 
-impl RunOptions {
-    /// Makes a session, trains it to its end, and shows what came of it.
-    pub(super) fn train(
-        &self,
-        path: &Path,
-        output: &Output,
-        session: impl FnOnce() -> Result<Session, SessionError> + Send,
-    ) -> anyhow::Result<()> {
-        let begun = Instant::now();
-        let mut pool = rayon::ThreadPoolBuilder::new();
-        if let Some(threads) = self.threads {
-            pool = pool.num_threads(threads.get());
-        }
-        let bar = ProgressBar::with_draw_target(None, target(output.shows_progress()));
-        let mut progress = Progress::new(bar, "", &Stop::listen()?);
-        let outcome = pool.build()?.install(|| -> Result<_, SessionError> {
-            let session = session()?;
-            let settings = session.settings().clone();
-            session.torn().for_each(|torn| output.note(torn));
-            // Kept until the report is there, so that a run killed just now can go on.
-            let ended = session.train(true, &mut progress)?;
-            Ok((settings, ended))
-        });
-        progress.clear();
-        progress.notes().iter().for_each(|note| output.note(note));
-        let (settings, ended) = outcome?;
-        let finished = match ended {
-            Ended::Interrupted { steps } => anyhow::bail!(
-                "stopped after {steps} steps, all saved: go on with `organza resume {}`",
-                path.display()
-            ),
-            Ended::Finished(finished) => finished,
-        };
-        let folder = RunFolder::open(path)?;
-        let made = progress.made();
-        let summary = Summary::new(path, &settings, &finished, made, begun.elapsed());
-        folder.write(&folder.file("summary.json"), summary.file()?.as_bytes())?;
-        organza_words::page(path)?.1.write(path, REPORT)?;
-        if !self.keep_private {
-            folder.forget_private()?;
-        }
-        output.result(&summary)?;
-        Ok(())
-    }
+/// Writes the summary and the page of a run, and shows what came of it.
+pub(super) fn show(
+    folder: &RunFolder,
+    trained: Trained<Words>,
+    output: &Output,
+) -> anyhow::Result<()> {
+    let Trained { settings, finished, made, elapsed } = trained;
+    let summary = Summary::new(folder.path(), &settings, &finished, made, elapsed);
+    folder.write(&folder.file("summary.json"), summary.file()?.as_bytes())?;
+    organza_words::page(folder.path())?.1.write(folder.path(), REPORT)?;
+    output.result(&summary)?;
+    Ok(())
 }

@@ -3,6 +3,7 @@
 
 mod adam;
 mod owed;
+mod projected;
 mod unannounced;
 
 use super::Reading;

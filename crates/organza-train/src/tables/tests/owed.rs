@@ -12,8 +12,8 @@ use crate::tables::{Tables, Upkeep};
 use organza_ledger::Neighbouring;
 use organza_ledger::testing::paid;
 use organza_mechanism::{
-    Debt, DeferredGrid, Indebted, NoiseSettings, OwedNoise, Plan, PlanSettings, PoissonSampler,
-    RandomSource, ReadRows, SelectionSettings, Shape, Touched,
+    Debt, DeferredGrid, Indebted, NoiseSettings, OwedNoise, Plan, PlanSettings, RandomSource,
+    ReadRows, Sampler, SelectionSettings, Shape, Touched,
 };
 
 const DIMENSIONS: usize = 20_000;
@@ -28,7 +28,7 @@ fn shape() -> Shape {
     Shape::table(PERIODS.len() as u64, DIMENSIONS as u64).unwrap()
 }
 
-fn sampler(seed: u64) -> PoissonSampler {
+fn sampler(seed: u64) -> Sampler {
     // The clip is out of reach, and the noise has a deviation of 1.
     let plan = Plan::new(PlanSettings {
         shape: shape(),
@@ -42,7 +42,7 @@ fn sampler(seed: u64) -> PoissonSampler {
     plan.unwrap().sampler("training", 1, &RandomSource::from_seed(seed))
 }
 
-fn owed(sampler: &PoissonSampler) -> OwedNoise {
+fn owed(sampler: &Sampler) -> OwedNoise {
     let coordinates = (PERIODS.len() * DIMENSIONS) as u64;
     let grid = DeferredGrid::new(coordinates, STEPS, 3.0, 1e-6).unwrap();
     let deferral = sampler.defer(&grid).unwrap();
@@ -61,7 +61,7 @@ struct Readings {
 }
 
 /// Reads rows in the turn, and everything in the middle if that is scheduled.
-fn run(upkeep: impl Fn(&PoissonSampler) -> Upkeep, seed: u64) -> Readings {
+fn run(upkeep: impl Fn(&Sampler) -> Upkeep, seed: u64) -> Readings {
     let sampler = sampler(seed);
     let paid = paid(sampler.charge(0..STEPS));
     let optimizer = OptimizerSettings::Sgd { learning_rate: RATE };

@@ -3,13 +3,13 @@
 use super::ask;
 use crate::OptimizerSettings;
 use crate::step::private_step;
-use crate::tables::{Tables, Upkeep};
+use crate::tables::{Constraint, Projection, Tables, Upkeep};
 use crate::task::{Losses, Task};
 use organza_ledger::Neighbouring;
 use organza_ledger::testing::paid;
 use organza_mechanism::{
-    DeferredGrid, FlatRows, NoiseSettings, Plan, PlanSettings, PoissonSampler, RandomSource,
-    ReadRows, SelectionSettings, Shape, WriteRows,
+    DeferredGrid, FlatRows, NoiseSettings, Plan, PlanSettings, RandomSource, ReadRows, Sampler,
+    SelectionSettings, Shape, WriteRows,
 };
 
 const ROWS: u32 = 500;
@@ -27,7 +27,7 @@ fn shape() -> Shape {
     Shape::table(u64::from(ROWS), DIMENSIONS as u64).unwrap()
 }
 
-fn sampler() -> PoissonSampler {
+fn sampler() -> Sampler {
     let plan = Plan::new(PlanSettings {
         shape: shape(),
         neighbouring: Neighbouring::AddRemove,
@@ -41,15 +41,23 @@ fn sampler() -> PoissonSampler {
 }
 
 /// Tables of each kind: plain, at rest, and with debts.
-fn kinds(sampler: &PoissonSampler) -> [Tables; 4] {
+fn kinds(sampler: &Sampler) -> [Tables; 5] {
     let grid = DeferredGrid::new(shape().coordinates(), STEPS, 3.0, 1e-6).unwrap();
     let deferral = sampler.defer(&grid).unwrap();
     let charge = deferral.charge();
     let owed = deferral.paid(paid(charge)).unwrap();
     let (sgd, adam) = (OptimizerSettings::Sgd { learning_rate: 0.1 }, OptimizerSettings::adam(0.1));
+    let projected = OptimizerSettings::Projected(Projection {
+        learning_rate: 0.1,
+        l2: 0.5,
+        shrinking: shape().coordinates() - 1,
+        constraint: Constraint::Ball(3.0),
+        average_from: STEPS / 2,
+    });
     let kinds = [
         (sgd, Upkeep::EveryStep),
         (adam, Upkeep::EveryStep),
+        (projected, Upkeep::WhenRead),
         (adam, Upkeep::WhenRead),
         (sgd, Upkeep::Owed(owed)),
     ];
@@ -114,13 +122,11 @@ impl Task for Pull {
 /// The parameters of all kinds of tables after training.
 fn trained(asks: Asks, threads: usize) -> Vec<Vec<f32>> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    (0..4)
+    (0..5)
         .map(|kind| {
             let (sampler, source) = (sampler(), RandomSource::from_seed(4));
             let paid = paid(sampler.charge(0..STEPS));
-            let [plain, adam, resting, owed] = kinds(&sampler);
-            let mut tables = [Some(plain), Some(adam), Some(resting), Some(owed)];
-            let mut tables = tables[kind].take().unwrap();
+            let mut tables = kinds(&sampler).into_iter().nth(kind).unwrap();
             for step in 0..STEPS {
                 pool.install(|| {
                     let tables = &mut tables;
@@ -142,7 +148,7 @@ fn a_task_that_forgets_to_ask_is_trained_with_the_same_bits() {
 }
 
 /// What a loop reads of the rows of each step: through the tables, or, in the twin, what stands there.
-fn read(tables: &mut Tables, sampler: &PoissonSampler, asks: Asks, is_twin: bool) -> Vec<f32> {
+fn read(tables: &mut Tables, sampler: &Sampler, asks: Asks, is_twin: bool) -> Vec<f32> {
     let paid = paid(sampler.charge(0..STEPS));
     let mut seen = Vec::new();
     for step in 0..STEPS {
@@ -174,7 +180,7 @@ fn read(tables: &mut Tables, sampler: &PoissonSampler, asks: Asks, is_twin: bool
 
 #[test]
 fn unsettled_rows_would_be_seen() {
-    for (kind, is_lazy) in [false, false, true, true].into_iter().enumerate() {
+    for (kind, is_lazy) in [false, false, true, true, true].into_iter().enumerate() {
         let seen = |asks: Asks, is_twin: bool| {
             let sampler = sampler();
             read(&mut kinds(&sampler)[kind], &sampler, asks, is_twin)

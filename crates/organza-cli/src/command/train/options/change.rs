@@ -147,7 +147,7 @@ impl Training {
         set(&mut training.average, &self.average);
         let rate = self.learning_rate.unwrap_or(training.optimizer.learning_rate());
         training.optimizer = match self.optimizer {
-            Some(name) if name != training.optimizer.name() => name.at(rate),
+            Some(name) if Some(name) != training.optimizer.name() => name.at(rate),
             _ => training.optimizer.with_learning_rate(rate),
         };
     }

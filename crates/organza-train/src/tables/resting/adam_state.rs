@@ -4,28 +4,28 @@ use super::*;
 
 /// What Adam knows of each coordinate besides its resting place.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Known {
+pub(super) struct AdamState {
     pub(super) settings: AdamSettings,
     pub(super) series: Series,
     /// log2 r.
     pub(super) exponent: f32,
     /// Row by row: all n, then all s with their marks, then all sqrt(v_s), as bits. What belongs to one row
     /// stands together, because far apart each would cost a translation of its address.
-    pub(super) state: Vec<u32>,
+    pub(super) bits: Vec<u32>,
 }
 
-impl Known {
-    /// All that [`Known::bring`] looks at in most rows: n and s.
+impl AdamState {
+    /// All that [`AdamState::bring`] looks at in most rows: n and s.
     pub(super) fn moved(&self, place: Place) -> &[u32] {
-        &self.state[place.part(SPEEDS, 0)..place.part(MOVED, place.length)]
+        &self.bits[place.part(SPEEDS, 0)..place.part(MOVED, place.length)]
     }
 
     /// Adds to the resting places of a row, its `weights`, how far they are away at `time`.
     pub(super) fn bring(&self, weights: &mut [f32], time: u64, place: Place) {
         let marked = Arch::new().dispatch(Bring {
             weights: &mut *weights,
-            speeds: &self.state[place.part(SPEEDS, 0)..place.part(SPEEDS, place.length)],
-            moved: &self.state[place.part(MOVED, 0)..place.part(MOVED, place.length)],
+            speeds: &self.bits[place.part(SPEEDS, 0)..place.part(SPEEDS, place.length)],
+            moved: &self.bits[place.part(MOVED, 0)..place.part(MOVED, place.length)],
             time: time as u32,
             live: self.series.live() as u32,
             exponent: self.exponent,
@@ -35,9 +35,9 @@ impl Known {
             return;
         }
         for (inside, weight) in weights.iter_mut().enumerate() {
-            let moved = self.state[place.part(MOVED, inside)];
+            let moved = self.bits[place.part(MOVED, inside)];
             if moved & MARK != 0 {
-                let number = |part| f64::from(f32::from_bits(self.state[place.part(part, inside)]));
+                let number = |part| f64::from(f32::from_bits(self.bits[place.part(part, inside)]));
                 let time_of_it = u64::from(moved & !MARK);
                 let coordinate =
                     Coordinate { speed: number(SPEEDS), root: number(ROOTS), time: time_of_it };
@@ -82,9 +82,9 @@ impl Known {
         for piece in &stage.pieces[..stage.count] {
             let lanes = from..from + piece.length;
             copy(&mut weights[piece.weights()], &stage.lanes.new_weights[lanes.clone()]);
-            copy(&mut self.state[piece.part(SPEEDS)], &stage.lanes.new_speeds[lanes.clone()]);
-            copy(&mut self.state[piece.part(ROOTS)], &stage.lanes.new_roots[lanes.clone()]);
-            copy(&mut self.state[piece.part(MOVED)], &stage.lanes.new_moved[lanes]);
+            copy(&mut self.bits[piece.part(SPEEDS)], &stage.lanes.new_speeds[lanes.clone()]);
+            copy(&mut self.bits[piece.part(ROOTS)], &stage.lanes.new_roots[lanes.clone()]);
+            copy(&mut self.bits[piece.part(MOVED)], &stage.lanes.new_moved[lanes]);
             from += piece.length;
         }
         (stage.filled, stage.count) = (0, 0);

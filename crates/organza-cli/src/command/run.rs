@@ -1,0 +1,75 @@
+//! A run of any application: its threads, its bar, and what came of it.
+
+use crate::output::Output;
+use crate::progress::{Progress, Stop, target};
+use clap::Args;
+use indicatif::ProgressBar;
+use organza_train::{Application, Ended, Finished, RunFolder, Session, SessionError};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// What changes nothing about the result.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Run")]
+pub(super) struct RunOptions {
+    /// How many threads; the result is the same with any number [default: one a core]
+    #[arg(long, value_name = "NUMBER")]
+    threads: Option<std::num::NonZeroUsize>,
+    /// Keep run/private at the end: the key of the noise, which undoes all privacy, and the last
+    /// checkpoint
+    #[arg(long)]
+    keep_private: bool,
+}
+
+/// A run that was trained to its end; its private part is still there.
+pub(super) struct Trained<A: Application> {
+    pub(super) settings: A::Settings,
+    pub(super) finished: Finished<A::Model>,
+    /// The steps that this process made.
+    pub(super) made: u64,
+    pub(super) elapsed: Duration,
+}
+
+impl RunOptions {
+    /// Makes a session and trains it to its end; `show` writes and shows what came of it.
+    pub(super) fn train<A: Application<Settings: Send, Model: Send>>(
+        &self,
+        path: &Path,
+        output: &Output,
+        session: impl FnOnce() -> Result<Session<A>, SessionError> + Send,
+        show: impl FnOnce(&RunFolder, Trained<A>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let begun = Instant::now();
+        let mut pool = rayon::ThreadPoolBuilder::new();
+        if let Some(threads) = self.threads {
+            pool = pool.num_threads(threads.get());
+        }
+        let bar = ProgressBar::with_draw_target(None, target(output.shows_progress()));
+        let mut progress = Progress::new(bar, "", &Stop::listen()?);
+        let outcome = pool.build()?.install(|| -> Result<_, SessionError> {
+            let session = session()?;
+            let settings = session.settings().clone();
+            session.torn().for_each(|torn| output.note(torn));
+            // Kept until the report is there, so that a run killed just now can go on.
+            let ended = session.train(true, &mut progress)?;
+            Ok((settings, ended))
+        });
+        progress.clear();
+        progress.notes().iter().for_each(|note| output.note(note));
+        let (settings, ended) = outcome?;
+        let finished = match ended {
+            Ended::Interrupted { steps } => anyhow::bail!(
+                "stopped after {steps} steps, all saved: go on with `organza resume {}`",
+                path.display()
+            ),
+            Ended::Finished(finished) => *finished,
+        };
+        let folder = RunFolder::open(path)?;
+        let (made, elapsed) = (progress.made(), begun.elapsed());
+        show(&folder, Trained { settings, finished, made, elapsed })?;
+        if !self.keep_private {
+            folder.forget_private()?;
+        }
+        Ok(())
+    }
+}

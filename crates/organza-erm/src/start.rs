@@ -1,0 +1,72 @@
+//! Where descent begins; and the whole of a fit, for methods without steps.
+
+use crate::minimise::Objective;
+use crate::perturbation::Perturbation;
+use crate::settings::{L2, Method, Settings};
+use crate::task::LinearTask;
+use organza_accountant::calibrate::Target;
+use organza_train::{Failure, Releases, Start, Task};
+
+/// The gradient norm at which a search without privacy ends.
+const EXACT: f64 = 1e-10;
+/// The share of the budget that the curvature of objective perturbation may take.
+const CURVATURE_SHARE: f64 = 0.1;
+/// Lambda over the tilt that a row sees: where no data speaks, the tilt moves a margin by the inverse.
+const TILT_SHRINKAGE: f64 = 2.0;
+/// The least weight of the squared norm beside the mean loss, for objective perturbation.
+const OBJECTIVE_L2: f64 = 1e-4;
+/// The purpose of objective perturbation.
+const OBJECTIVE: &str = "objective";
+
+/// The first coordinates: zero, or the minimum.
+pub(crate) fn start(
+    settings: &Settings,
+    task: &LinearTask<'_>,
+    releases: &mut Releases<'_>,
+) -> Result<Start, Failure> {
+    let coordinates = match settings.method {
+        Method::None => exact(settings, task),
+        Method::Objective => perturbed(settings, task, releases)?,
+        _ => vec![0.0; usize::try_from(task.design.coordinates())?],
+    };
+    let parameters = coordinates.into_iter().map(|value| value as f32).collect();
+    Ok(Start { parameters, ..Start::default() })
+}
+
+/// The minimum without privacy.
+fn exact(settings: &Settings, task: &LinearTask<'_>) -> Vec<f64> {
+    let objective = Objective {
+        design: &task.design,
+        loss: settings.model,
+        divisor: task.design.len() as f64,
+        l2: settings.l2.unwrap_or(L2),
+        intercept_in_norm: false,
+        linear: None,
+    };
+    objective.minimise(EXACT)
+}
+
+/// The minimum of a tilted objective, which is charged.
+fn perturbed(
+    settings: &Settings,
+    task: &LinearTask<'_>,
+    releases: &mut Releases<'_>,
+) -> Result<Vec<f64>, Failure> {
+    let units = releases.units(task.units())? as f64;
+    let Settings { epsilon, delta, l2, .. } = *settings;
+    let norm = settings.input().whole_norm();
+    let (target, before) = (Target::new(epsilon, delta), releases.before());
+    let lambda = match l2 {
+        Some(l2) => l2 * units,
+        None => {
+            let least = Perturbation::least_lambda(norm, CURVATURE_SHARE * epsilon);
+            let (_, deviation) = Perturbation::tilt(norm, least, &target, before)?;
+            least.max(norm * deviation * TILT_SHRINKAGE).max(OBJECTIVE_L2 * units)
+        }
+    };
+    let size = task.design.coordinates();
+    let perturbation = Perturbation::calibrate(norm, lambda, units, size, &target, before)?;
+    let release = perturbation.release(OBJECTIVE, releases.source());
+    let paid = releases.charge(release.charge())?;
+    Ok(perturbation.minimum(&task.design, units, &release, paid)?)
+}
