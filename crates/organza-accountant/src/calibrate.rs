@@ -62,15 +62,17 @@ impl Target {
         Accountant::new(self.neighbouring).compose(event)?.epsilon(self.delta)
     }
 
+    fn price_if(&self, event: Option<Event>) -> Result<Guarantee, AccountError> {
+        let event = event.ok_or_else(|| AccountError::OutOfRange("no such event".into()))?;
+        self.price(&event)
+    }
+
     fn check(&self) -> Result<(), CalibrateError> {
         positive("epsilon", self.epsilon)?;
-        if !(self.delta > 0.0 && self.delta < 1.0) {
-            let (field, value) = ("delta", self.delta);
-            return Err(CalibrateError::Invalid { field, value, expected: "between 0 and 1" });
-        }
-        if !(self.tolerance > 0.0 && self.tolerance < 1.0) {
-            let (field, value) = ("tolerance", self.tolerance);
-            return Err(CalibrateError::Invalid { field, value, expected: "between 0 and 1" });
+        for (field, value) in [("delta", self.delta), ("tolerance", self.tolerance)] {
+            if !(value > 0.0 && value < 1.0) {
+                return Err(CalibrateError::Invalid { field, value, expected: "between 0 and 1" });
+            }
         }
         Ok(())
     }
@@ -162,9 +164,8 @@ fn scale_near(
     event: impl Fn(f64) -> Option<Event>,
 ) -> Result<(f64, Guarantee), CalibrateError> {
     target.check()?;
-    search::falling("noise multiplier", target, start, (0.01, 1e6), |scale| match event(scale) {
-        Some(event) => target.price(&event),
-        None => Err(AccountError::OutOfRange("no such noise".into())),
+    search::falling("noise multiplier", target, start, (0.01, 1e6), |scale| {
+        target.price_if(event(scale))
     })
 }
 
@@ -177,9 +178,8 @@ pub fn draw_epsilon(
     event: impl Fn(f64) -> Option<Event>,
 ) -> Result<(f64, Guarantee), CalibrateError> {
     target.check()?;
-    search::rising("selection epsilon", target, 0.1, (1e-9, 20.0), |draw| match event(draw) {
-        Some(event) => target.price(&event),
-        None => Err(AccountError::OutOfRange("no such draw".into())),
+    search::rising("selection epsilon", target, 0.1, (1e-9, 20.0), |draw| {
+        target.price_if(event(draw))
     })
 }
 

@@ -2,6 +2,7 @@
 
 use crate::rdp::convert::best_epsilon;
 use crate::rdp::group_divergence;
+use crate::rdp::logarithms::one_less;
 use organza_ledger::AccountError;
 
 /// The guarantee of a group of `records` records, from that of one: (g e, d (e^(g e) - 1) / (e^e - 1)).
@@ -20,14 +21,10 @@ pub fn guarantee(epsilon: f64, delta: f64, records: u64) -> (f64, f64) {
     let growth = if epsilon < 1e-12 {
         libm::log(size) + size * epsilon
     } else {
-        log_expm1(size * epsilon) - log_expm1(epsilon)
+        one_less(size * epsilon) - one_less(epsilon)
     };
     let delta = if delta > 0.0 { libm::exp(libm::log(delta) + growth).min(1.0) } else { 0.0 };
     (size * epsilon, delta)
-}
-
-fn log_expm1(exponent: f64) -> f64 {
-    if exponent > 40.0 { exponent } else { libm::log(libm::expm1(exponent)) }
 }
 
 /// The epsilon of a group of `records` records at `delta`, from any account of one record.

@@ -8,12 +8,12 @@ pub fn density(x: f64) -> f64 {
 }
 
 /// The probability of a value below `x`; relative accuracy holds down to the smallest floats.
-pub fn below(x: f64) -> f64 {
+pub(crate) fn below(x: f64) -> f64 {
     0.5 * libm::erfc(-x * FRAC_1_SQRT_2)
 }
 
 /// The probability of a value above `x`.
-pub fn above(x: f64) -> f64 {
+pub(crate) fn above(x: f64) -> f64 {
     below(-x)
 }
 
@@ -37,7 +37,7 @@ pub fn hockey_stick(threshold: f64, shift: f64) -> f64 {
 ///
 /// Above a level of 600 it is bounded by its first term, P\[dP/dQ > threshold\], which is close there:
 /// the second is smaller by (x / (x + shift)) for a tail at x standard deviations.
-pub fn hockey_stick_at(level: f64, shift: f64) -> f64 {
+pub(crate) fn hockey_stick_at(level: f64, shift: f64) -> f64 {
     if shift <= 0.0 {
         return (-libm::expm1(level)).max(0.0);
     }
@@ -85,7 +85,7 @@ pub fn gaussian_epsilon(noise_multiplier: f64, delta: f64) -> f64 {
 }
 
 /// The value that a normal exceeds with probability `probability`, by Newton steps on the tail.
-pub fn exceeded_with(probability: f64) -> f64 {
+pub(crate) fn exceeded_with(probability: f64) -> f64 {
     if probability > 0.5 {
         return -exceeded_with(1.0 - probability);
     }

@@ -9,14 +9,13 @@ use crate::report::{
     AuditReport, Gap, LowerBoundEvidence, Promise, REPORT_VERSION, RankEvidence, RankSummary,
 };
 use organza_data::Phrase;
-use organza_ledger::Unit;
 use organza_mechanism::RandomSource;
 use organza_model::ModelError;
 use organza_model::vectors::{SavedModel, VectorsError};
 use organza_report::page::PageError;
 use organza_train::{FolderError, RunFolder, metrics};
 use organza_words::Canaries;
-use organza_words::settings::{ModelSettings, Settings};
+use organza_words::settings::Settings;
 use serde::de::DeserializeOwned;
 use std::path::Path;
 use thiserror::Error;
@@ -155,24 +154,14 @@ fn rank_evidence(
     };
     let inserted = of("inserted", &canaries.repeated)?;
     let control = of("control", &canaries.controls)?;
-    let units = if settings.privacy.unit == Unit::Pair { pairs(&settings.model) } else { 1 };
     Some(RankEvidence {
         repeats: canaries.repeats,
-        units_of_a_phrase: units * canaries.repeats,
+        units_of_a_phrase: settings.units_of_phrase() * canaries.repeats,
         among: options.among,
         inserted,
         control,
         heuristic_epsilon: 1.0 / canaries.repeats as f64,
     })
-}
-
-/// The samples of a line of three words.
-fn pairs(model: &ModelSettings) -> u64 {
-    match (model.cbow, model.window) {
-        (true, _) => 3,
-        (false, 1) => 4,
-        (false, _) => 6,
-    }
 }
 
 fn summary(ranks: &[Rank]) -> Option<RankSummary> {

@@ -25,7 +25,7 @@ const LARGEST_EPSILON: f64 = 64.0;
 /// number of guesses was fixed beforehand. m counts all canaries, those without a guess included.
 ///
 /// More correct guesses than guesses are as likely as all correct ones; no guesses prove nothing.
-pub fn probability_of_so_many(
+pub(crate) fn probability_of_so_many(
     canaries: u64,
     guesses: u64,
     correct: u64,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 /// The number of bins of a histogram of ranks.
-pub const BINS: usize = 10;
+pub(crate) const BINS: usize = 10;
 
 /// How far a histogram is from uniform.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

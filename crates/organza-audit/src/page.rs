@@ -49,12 +49,12 @@ impl AuditReport {
                 "not below 0.01: nothing was seen, which proves nothing"
             };
             let fact = Fact::new("p-value of canary ranks", shown_p(value)).note(note);
-            page = page.fact(marked_fact(fact, why));
+            page = page.fact(fact.not_private(why));
         }
         if let Some(bound) = &self.lower_bound {
             let note = format!("{} % confidence", near(100.0 * bound.confidence));
             let fact = Fact::new("epsilon is at least", low(bound.epsilon)).note(note);
-            page = page.fact(marked_fact(fact, why));
+            page = page.fact(fact.not_private(why));
         }
         if let Some(gap) = self.gap {
             let note = "test loss less training loss";
@@ -98,24 +98,22 @@ fn rank_section(ranks: &RankEvidence, why: Option<&str>) -> Section {
         Among::Sampled(number) => format!("{} random phrases", count(number)),
         Among::All => "all phrases".to_owned(),
     };
-    let mut figure = Figure::new("audit-ranks", ranks.inserted.histogram("inserted"))
+    let figure = Figure::new("audit-ranks", ranks.inserted.histogram("inserted"))
         .panel(ranks.control.histogram("never inserted"))
-        .caption("Level with the line: the model favours none. High on the right: it remembers.");
-    if let Some(why) = why {
-        figure = figure.not_private(why);
-    }
+        .caption("Level with the line: the model favours none. High on the right: it remembers.")
+        .not_private(why);
     let mut table = Table::new(
         "audit-chi-squared",
         ["phrases", "number", "chi-squared distance", "p-value", "mean exposure in bits"],
     );
     for (name, summary) in [("inserted", &ranks.inserted), ("never inserted", &ranks.control)] {
-        let cell = |value: f64| marked(Cell::from(value), why);
+        let cell = |value: f64| Cell::from(value).not_private(why);
         let p_value = summary.uniformity.p_value;
         table = table.row([
             name.into(),
             summary.phrases.into(),
             cell(summary.uniformity.distance),
-            marked(Cell::number(p_value, shown_p(p_value)), why),
+            Cell::number(p_value, shown_p(p_value)).not_private(why),
             cell(summary.mean_exposure),
         ]);
     }
@@ -139,12 +137,12 @@ fn rank_section(ranks: &RankEvidence, why: Option<&str>) -> Section {
 
 fn bound_section(bound: &LowerBoundEvidence, why: Option<&str>) -> Section {
     let guessed = &bound.guessed;
-    let cell = |value: u64| marked(Cell::from(value), why);
+    let cell = |value: u64| Cell::from(value).not_private(why);
     let mut bars = vec![Bar { label: "at least".to_owned(), value: bound.epsilon }];
     if let Some(promised) = bound.promised {
         bars.push(Bar { label: "accounted, at most".to_owned(), value: promised });
     }
-    let mut figure = Figure::new(
+    let figure = Figure::new(
         "audit-bound",
         Bars {
             title: "the lower bound beside the account".to_owned(),
@@ -153,10 +151,8 @@ fn bound_section(bound: &LowerBoundEvidence, why: Option<&str>) -> Section {
             bars,
             reference: None,
         },
-    );
-    if let Some(why) = why {
-        figure = figure.not_private(why);
-    }
+    )
+    .not_private(why);
     let table = Table::new("audit-guesses", ["canaries", "guesses", "right"]).row([
         guessed.canaries.into(),
         guessed.guesses.into(),
@@ -208,18 +204,4 @@ fn low(epsilon: f64) -> String {
 /// A p-value that is too small for any number is said to be so.
 fn shown_p(value: f64) -> String {
     if value < 1e-300 { "below 1e-300".to_owned() } else { near(value) }
-}
-
-fn marked(cell: Cell, why: Option<&str>) -> Cell {
-    match why {
-        Some(why) => cell.not_private(why),
-        None => cell,
-    }
-}
-
-fn marked_fact(fact: Fact, why: Option<&str>) -> Fact {
-    match why {
-        Some(why) => fact.not_private(why),
-        None => fact,
-    }
 }

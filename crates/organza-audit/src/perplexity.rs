@@ -1,6 +1,5 @@
 //! How likely a phrase is under a model of word vectors.
 
-use organza_data::Phrase;
 use organza_model::kernels::dot;
 use organza_model::{ModelError, WordVectors};
 
@@ -35,7 +34,7 @@ const SMALLEST_SUM: f64 = 1e-200;
 /// P(c) = - ln Pr(c1 | c0) - ln Pr(c2 | c0, c1)
 /// ```
 #[derive(Debug)]
-pub struct PhraseModel<'a> {
+pub(crate) struct PhraseModel<'a> {
     words: usize,
     dimensions: usize,
     target: &'a [f32],
@@ -59,7 +58,7 @@ impl<'a> PhraseModel<'a> {
     ///
     /// # Errors
     /// When the parameters belong to another model.
-    pub fn new(model: &WordVectors, parameters: &'a [f32]) -> Result<Self, ModelError> {
+    pub(crate) fn new(model: &WordVectors, parameters: &'a [f32]) -> Result<Self, ModelError> {
         let target = model.target(parameters)?;
         let mut made = Self {
             words: model.words() as usize,
@@ -76,21 +75,12 @@ impl<'a> PhraseModel<'a> {
     }
 
     /// The size of the vocabulary.
-    pub fn words(&self) -> u32 {
+    pub(crate) fn words(&self) -> u32 {
         self.words as u32
     }
 
-    /// The log-perplexity of a phrase; infinite if a word is not in the vocabulary.
-    pub fn log_perplexity(&self, phrase: Phrase) -> f64 {
-        let [first, second, third] = phrase;
-        if phrase.iter().any(|word| *word as usize >= self.words) {
-            return f64::INFINITY;
-        }
-        self.continuations(first).log_perplexity(second, third)
-    }
-
     /// The phrases that begin with a word, which must be in the vocabulary.
-    pub fn continuations(&self, first: u32) -> Continuations<'_> {
+    pub(crate) fn continuations(&self, first: u32) -> Continuations<'_> {
         let (logits, halves, peak) =
             self.with(first, |input| (input.logits.clone(), input.halves.clone(), input.peak));
         let sum: f64 = halves.iter().map(|half| half * half).sum();
@@ -122,7 +112,7 @@ impl<'a> PhraseModel<'a> {
 
 /// The phrases that begin with one word: what does not depend on the others is computed once.
 #[derive(Debug)]
-pub struct Continuations<'a> {
+pub(crate) struct Continuations<'a> {
     model: &'a PhraseModel<'a>,
     logits: Vec<f32>,
     halves: Vec<f64>,
@@ -134,13 +124,13 @@ pub struct Continuations<'a> {
 
 impl Continuations<'_> {
     /// The log-perplexity of the phrase that goes on with these words, which must be in the vocabulary.
-    pub fn log_perplexity(&mut self, second: u32, third: u32) -> f64 {
+    pub(crate) fn log_perplexity(&mut self, second: u32, third: u32) -> f64 {
         let base = self.second(second);
         self.model.with(second, |input| base - third_logit(&self.logits, input, third as usize))
     }
 
     /// Calls `visit` with the log-perplexity of every phrase that goes on with `second`.
-    pub fn each_third(&mut self, second: u32, mut visit: impl FnMut(f64)) {
+    pub(crate) fn each_third(&mut self, second: u32, mut visit: impl FnMut(f64)) {
         let base = self.second(second);
         self.model.with(second, |input| {
             (0..self.logits.len())
@@ -197,8 +187,20 @@ fn log_sum_of_exponentials(values: impl Iterator<Item = f64> + Clone) -> f64 {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::testing::{model, parameters};
+    use crate::tests::{model, parameters};
+    use organza_data::Phrase;
     use organza_model::Layout;
+
+    impl PhraseModel<'_> {
+        /// The log-perplexity of a phrase; infinite if a word is not in the vocabulary.
+        pub(crate) fn log_perplexity(&self, phrase: Phrase) -> f64 {
+            let [first, second, third] = phrase;
+            if phrase.iter().any(|word| *word as usize >= self.words) {
+                return f64::INFINITY;
+            }
+            self.continuations(first).log_perplexity(second, third)
+        }
+    }
 
     /// The definition, word by word and in double precision.
     fn naive(model: &WordVectors, parameters: &[f32], phrase: Phrase) -> f64 {

@@ -27,7 +27,7 @@ pub enum Among {
 /// canary may be one of them, and only then is the rank of a phrase that had nothing to do with training
 /// exactly uniform.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rank {
+pub(crate) struct Rank {
     /// The others that it was compared with.
     pub others: u64,
     /// How many of them the model finds less likely.
@@ -55,14 +55,14 @@ impl Rank {
     }
 
     /// The bin of its position, of ten equal ones.
-    pub fn bin(&self) -> usize {
+    pub(crate) fn bin(&self) -> usize {
         ((self.position * BINS as f64) as usize).min(BINS - 1)
     }
 }
 
 /// Ranks a phrase, of which each word must be in the vocabulary. Equal log-perplexities are ties, broken
 /// at random.
-pub fn rank(
+pub(crate) fn rank(
     model: &PhraseModel<'_>,
     phrase: Phrase,
     among: Among,
@@ -94,7 +94,7 @@ pub fn rank(
 }
 
 /// Ranks phrases, each with randomness of its own: the same ones on any number of threads.
-pub fn ranks(
+pub(crate) fn ranks(
     model: &PhraseModel<'_>,
     phrases: &[Phrase],
     among: Among,
@@ -113,7 +113,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::chi_squared::uniformity;
-    use crate::testing::{model, parameters};
+    use crate::tests::{model, parameters};
     use organza_data::random_phrase;
     use organza_model::Layout;
 

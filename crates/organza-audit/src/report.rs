@@ -8,7 +8,7 @@ use organza_words::settings::Method;
 use serde::{Deserialize, Serialize};
 
 /// The version of `audit.json` that this library writes.
-pub const REPORT_VERSION: u64 = 1;
+pub(crate) const REPORT_VERSION: u64 = 1;
 
 /// What an audit of a run found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -22,6 +22,28 @@ pub(crate) enum Asked {
     },
 }
 
+/// A question about an event.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Query<'a> {
+    /// What happened.
+    pub(crate) event: &'a Event,
+    /// The relation that the answer is to speak about.
+    pub(crate) neighbouring: Neighbouring,
+    /// What is asked.
+    pub(crate) asked: Asked,
+}
+
+impl Query<'_> {
+    /// The answer by loss distributions, for someone with so many units.
+    pub(crate) fn guarantee(self, units: u64) -> Result<Guarantee, AccountError> {
+        let account = pld::Accountant::new(self.neighbouring).group(units).compose(self.event)?;
+        match self.asked {
+            Asked::EpsilonAt { delta } => account.epsilon(delta),
+            Asked::DeltaAt { epsilon } => account.delta(epsilon),
+        }
+    }
+}
+
 /// One accountant's answer.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Answer {
@@ -52,40 +74,19 @@ impl Accountant {
     pub(crate) const ALL: [Self; 3] = [Self::Pld, Self::Rdp, Self::Theorem];
 
     /// This accountant's answer.
-    pub(crate) fn answer(
-        self,
-        event: &Event,
-        neighbouring: Neighbouring,
-        asked: Asked,
-    ) -> Result<Answer, AccountError> {
+    pub(crate) fn answer(self, query: Query<'_>) -> Result<Answer, AccountError> {
         let start = Instant::now();
         let answer = match self {
-            Self::Pld => by_loss_distribution(event, neighbouring, asked),
-            Self::Rdp => by_renyi_divergence(event, neighbouring, asked),
-            Self::Theorem => by_theorem(event, neighbouring, asked),
-        }?;
+            Self::Pld => Answer::from_guarantee(&query.guarantee(1)?, 0.0),
+            Self::Rdp => by_renyi_divergence(query)?,
+            Self::Theorem => by_theorem(query)?,
+        };
         Ok(Answer { seconds: start.elapsed().as_secs_f64(), ..answer })
     }
 }
 
-fn by_loss_distribution(
-    event: &Event,
-    neighbouring: Neighbouring,
-    asked: Asked,
-) -> Result<Answer, AccountError> {
-    let account = pld::Accountant::new(neighbouring).compose(event)?;
-    let guarantee = match asked {
-        Asked::EpsilonAt { delta } => account.epsilon(delta),
-        Asked::DeltaAt { epsilon } => account.delta(epsilon),
-    }?;
-    Ok(Answer::from_guarantee(&guarantee, 0.0))
-}
-
-fn by_renyi_divergence(
-    event: &Event,
-    neighbouring: Neighbouring,
-    asked: Asked,
-) -> Result<Answer, AccountError> {
+fn by_renyi_divergence(query: Query<'_>) -> Result<Answer, AccountError> {
+    let Query { event, neighbouring, asked } = query;
     let account = rdp::Accountant::new(neighbouring).compose(event)?;
     let (epsilon, delta, order) = match asked {
         Asked::EpsilonAt { delta } => {
@@ -98,11 +99,7 @@ fn by_renyi_divergence(
     Ok(Answer { order, ..Answer::plain(epsilon, delta, accountant, neighbouring) })
 }
 
-fn by_theorem(
-    event: &Event,
-    neighbouring: Neighbouring,
-    asked: Asked,
-) -> Result<Answer, AccountError> {
+fn by_theorem(Query { event, neighbouring, asked }: Query<'_>) -> Result<Answer, AccountError> {
     if neighbouring == Neighbouring::ReplaceOne {
         return Err(AccountError::OutOfRange(
             "the theorem states its noise relative to one record added or removed".into(),

@@ -1,16 +1,16 @@
 //! Epsilon over delta and over the number of steps, drawn.
 
 use crate::{
-    answer::Asked,
-    chart::{self, Axis, Chart, Line, Scale},
+    answer::{Asked, Query},
+    chart::{self, Axis, Chart, Line},
     describe::count,
     digits::cost,
     document::Accountant,
+    files,
 };
-use anyhow::Context;
 use organza_accountant::pld;
 use organza_ledger::{Event, Neighbouring};
-use std::{fs, path::Path};
+use std::path::Path;
 
 /// The number of points on a curve.
 const POINTS: usize = 25;
@@ -26,53 +26,33 @@ pub(crate) fn draw(
     neighbouring: Neighbouring,
     answer: (f64, f64),
 ) -> anyhow::Result<()> {
-    let priced = Priced { neighbouring };
-    let mut charts = vec![over_delta(&priced, event, answer)];
+    let mut charts = vec![over_delta(neighbouring, event, answer)];
     if let Event::Repeat { times, event } = event {
-        charts.push(over_steps(&priced, event, *times, answer));
+        charts.push(over_steps(neighbouring, event, *times, answer));
     }
-    let picture = chart::picture(&charts);
-    fs::write(path, picture).with_context(|| format!("cannot write {}", path.display()))
+    files::write(path, chart::picture(&charts))
 }
 
-/// How a point is computed.
-struct Priced {
-    neighbouring: Neighbouring,
-}
-
-impl Priced {
-    /// Epsilon by loss distributions, where there is one.
-    fn tight(&self, event: &Event, delta: f64) -> Option<f64> {
-        let account = pld::Accountant::new(self.neighbouring).precision(PRECISION);
-        account.compose(event).ok()?.epsilon(delta).ok().map(|guarantee| guarantee.epsilon)
-    }
-
-    /// Epsilon by Renyi divergences, where there is one.
-    fn renyi(&self, event: &Event, delta: f64) -> Option<f64> {
-        let answer = Accountant::Rdp.answer(event, self.neighbouring, Asked::EpsilonAt { delta });
+/// Both curves over the places, each an event and a delta: epsilon where there is one.
+fn lines(neighbouring: Neighbouring, places: &[(f64, Event, f64)]) -> Vec<Line> {
+    let tight = |event: &Event, delta: f64| {
+        let account = pld::Accountant::new(neighbouring).precision(PRECISION).compose(event);
+        account.ok()?.epsilon(delta).ok().map(|guarantee| guarantee.epsilon)
+    };
+    let renyi = |event: &Event, delta: f64| {
+        let asked = Asked::EpsilonAt { delta };
+        let answer = Accountant::Rdp.answer(Query { event, neighbouring, asked });
         answer.ok().map(|answer| answer.epsilon)
-    }
-
-    /// Both curves over the places, each an event and a delta.
-    fn lines(&self, places: &[(f64, Event, f64)]) -> Vec<Line> {
-        let along = |price: &dyn Fn(&Event, f64) -> Option<f64>| -> Vec<(f64, f64)> {
-            let points = places.iter();
-            points.filter_map(|(at, event, delta)| Some((*at, price(event, *delta)?))).collect()
-        };
-        vec![
-            Line {
-                name: "pld".to_owned(),
-                points: along(&|event, delta| self.tight(event, delta)),
-            },
-            Line {
-                name: "rdp".to_owned(),
-                points: along(&|event, delta| self.renyi(event, delta)),
-            },
-        ]
-    }
+    };
+    let along = |name: &str, price: &dyn Fn(&Event, f64) -> Option<f64>| {
+        let points = places.iter();
+        let points = points.filter_map(|(at, event, delta)| Some((*at, price(event, *delta)?)));
+        Line { name: name.to_owned(), points: points.collect() }
+    };
+    vec![along("pld", &tight), along("rdp", &renyi)]
 }
 
-fn over_delta(priced: &Priced, event: &Event, (delta, epsilon): (f64, f64)) -> Chart {
+fn over_delta(neighbouring: Neighbouring, event: &Event, (delta, epsilon): (f64, f64)) -> Chart {
     let low = (delta / 100.0).clamp(1e-30, 1e-12);
     let high = (delta * 100.0).clamp(1e-3, 0.5);
     let places: Vec<_> = (0..POINTS)
@@ -83,14 +63,19 @@ fn over_delta(priced: &Priced, event: &Event, (delta, epsilon): (f64, f64)) -> C
         .collect();
     Chart {
         title: "epsilon over delta".to_owned(),
-        horizontal: Axis { label: "delta".to_owned(), scale: Scale::Logarithmic },
-        vertical: Axis { label: "epsilon".to_owned(), scale: Scale::Linear },
-        lines: priced.lines(&places),
+        horizontal: Axis::logarithmic("delta"),
+        vertical: Axis::linear("epsilon"),
+        lines: lines(neighbouring, &places),
         mark: Some((delta, epsilon, format!("({}, {})", cost(epsilon), cost(delta)))),
     }
 }
 
-fn over_steps(priced: &Priced, step: &Event, times: u64, (delta, epsilon): (f64, f64)) -> Chart {
+fn over_steps(
+    neighbouring: Neighbouring,
+    step: &Event,
+    times: u64,
+    (delta, epsilon): (f64, f64),
+) -> Chart {
     let most = BEYOND * times as f64;
     let places: Vec<_> = (0..POINTS)
         .map(|index| {
@@ -101,12 +86,9 @@ fn over_steps(priced: &Priced, step: &Event, times: u64, (delta, epsilon): (f64,
         .collect();
     Chart {
         title: "epsilon over steps".to_owned(),
-        horizontal: Axis {
-            label: format!("steps, at delta {}", cost(delta)),
-            scale: Scale::Linear,
-        },
-        vertical: Axis { label: "epsilon".to_owned(), scale: Scale::Linear },
-        lines: priced.lines(&places),
+        horizontal: Axis::linear(format!("steps, at delta {}", cost(delta))),
+        vertical: Axis::linear("epsilon"),
+        lines: lines(neighbouring, &places),
         mark: Some((times as f64, epsilon, format!("{} at {}", cost(epsilon), count(times)))),
     }
 }

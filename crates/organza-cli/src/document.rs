@@ -66,11 +66,7 @@ pub(crate) enum Accountant {
 
 impl fmt::Display for Accountant {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Pld => "pld",
-            Self::Rdp => "rdp",
-            Self::Theorem => "theorem",
-        })
+        self.serialize(formatter)
     }
 }
 

@@ -1,7 +1,8 @@
 //! What a guarantee for one unit says to someone who owns several.
 
-use crate::{answer::Asked, document::Accountant};
-use organza_accountant::{group, pld};
+use crate::answer::{Asked, Query};
+use crate::document::Accountant;
+use organza_accountant::group;
 use organza_ledger::{AccountError, Event, Neighbouring};
 use serde::Serialize;
 
@@ -34,26 +35,26 @@ impl Group {
     /// The smallest of what is proved; loss distributions only where they are quoted.
     pub(crate) fn of(
         units: u64,
-        event: &Event,
-        neighbouring: Neighbouring,
-        asked: Asked,
+        query: Query<'_>,
         accountant: Accountant,
     ) -> Result<Self, AccountError> {
         let priced = match accountant {
-            Accountant::Pld => by_loss_distribution(units, event, neighbouring, asked).ok(),
+            Accountant::Pld => query.guarantee(units).ok(),
             Accountant::Rdp | Accountant::Theorem => None,
         };
+        let priced = priced.map(|found| Self {
+            units,
+            epsilon: found.epsilon,
+            delta: found.delta,
+            accountant: By::Pld,
+        });
         match priced {
             // Of noise alone the loss distribution is the truth up to its grid.
-            Some(priced) if is_noise_alone(event) => Ok(priced),
-            Some(priced) => {
-                let rule = by_rule(units, event, neighbouring, asked, accountant);
-                Ok(rule.map_or(priced, |rule| priced.smaller(rule)))
-            }
-            None => {
-                let rule = by_rule(units, event, neighbouring, asked, accountant);
-                match by_divergence(units, event, neighbouring, asked) {
-                    Some(sampled) => Ok(rule.map_or(sampled, |rule| sampled.smaller(rule))),
+            Some(priced) if is_noise_alone(query.event) => Ok(priced),
+            priced => {
+                let rule = by_rule(units, query, accountant);
+                match priced.or_else(|| by_divergence(units, query)) {
+                    Some(priced) => Ok(rule.map_or(priced, |rule| priced.smaller(rule))),
                     None => rule,
                 }
             }
@@ -66,67 +67,34 @@ impl Group {
     }
 }
 
-fn by_loss_distribution(
-    units: u64,
-    event: &Event,
-    neighbouring: Neighbouring,
-    asked: Asked,
-) -> Result<Group, AccountError> {
-    let account = pld::Accountant::new(neighbouring).group(units).compose(event)?;
-    let found = match asked {
-        Asked::EpsilonAt { delta } => account.epsilon(delta),
-        Asked::DeltaAt { epsilon } => account.delta(epsilon),
-    }?;
-    Ok(Group { units, epsilon: found.epsilon, delta: found.delta, accountant: By::Pld })
-}
-
 /// By the general rule for any mechanism.
-fn by_rule(
-    units: u64,
-    event: &Event,
-    neighbouring: Neighbouring,
-    asked: Asked,
-    accountant: Accountant,
-) -> Result<Group, AccountError> {
-    let (epsilon, delta) = match asked {
+fn by_rule(units: u64, query: Query<'_>, accountant: Accountant) -> Result<Group, AccountError> {
+    let (epsilon, delta) = match query.asked {
         Asked::EpsilonAt { delta } => {
-            let one = |delta: f64| epsilon_of_one(event, neighbouring, delta, accountant);
+            // Loss distributions end at a smallest delta, below which the divergences go on.
+            let one = |delta: f64| {
+                let query = Query { asked: Asked::EpsilonAt { delta }, ..query };
+                let answer = accountant.answer(query).or_else(|_| Accountant::Rdp.answer(query));
+                answer.map(|answer| answer.epsilon)
+            };
             (group::epsilon(one, units, delta)?, delta)
         }
         Asked::DeltaAt { epsilon } => {
             let asked = Asked::DeltaAt { epsilon: epsilon / units as f64 };
-            let one = accountant.answer(event, neighbouring, asked)?;
+            let one = accountant.answer(Query { asked, ..query })?;
             (epsilon, group::guarantee(one.epsilon, one.delta, units).1)
         }
     };
     Ok(Group { units, epsilon, delta, accountant: By::Rule })
 }
 
-/// Loss distributions end at a smallest delta, below which the divergences go on.
-fn epsilon_of_one(
-    event: &Event,
-    neighbouring: Neighbouring,
-    delta: f64,
-    accountant: Accountant,
-) -> Result<f64, AccountError> {
-    let asked = Asked::EpsilonAt { delta };
-    let answer = accountant.answer(event, neighbouring, asked);
-    let answer = answer.or_else(|_| Accountant::Rdp.answer(event, neighbouring, asked));
-    answer.map(|answer| answer.epsilon)
-}
-
 /// By the divergences of sampled Gaussian noise, where that is all there is.
-fn by_divergence(
-    units: u64,
-    event: &Event,
-    neighbouring: Neighbouring,
-    asked: Asked,
-) -> Option<Group> {
-    let Asked::EpsilonAt { delta } = asked else { return None };
-    if neighbouring != Neighbouring::AddRemove {
+fn by_divergence(units: u64, query: Query<'_>) -> Option<Group> {
+    let Asked::EpsilonAt { delta } = query.asked else { return None };
+    if query.neighbouring != Neighbouring::AddRemove {
         return None;
     }
-    let (steps, step) = match event {
+    let (steps, step) = match query.event {
         Event::Repeat { times, event } => (*times, event.as_ref()),
         step => (1, step),
     };

@@ -6,6 +6,7 @@ mod arguments;
 mod command;
 mod curves;
 mod document;
+mod files;
 mod group;
 mod input;
 mod memory;

@@ -46,7 +46,11 @@ impl Output {
     }
 
     /// Prints the result of a command: its `Display` for people, its `Serialize` for programs.
-    pub(crate) fn result(&self, result: &(impl Display + Serialize)) -> io::Result<()> {
+    pub(crate) fn result(&self, result: &(impl Display + Serialize)) -> anyhow::Result<()> {
+        Ok(self.print(result)?)
+    }
+
+    fn print(&self, result: &(impl Display + Serialize)) -> io::Result<()> {
         let mut stdout = io::stdout().lock();
         if self.json {
             serde_json::to_writer(&mut stdout, result)?;

@@ -13,17 +13,10 @@ unit moves what gets it, write
 
 /// Whether somewhere inside a composition a Gaussian stands directly after a capped selection.
 pub(crate) fn is_noise_after_selection(event: &Event) -> bool {
-    match event {
-        Event::Compose(events) => {
-            events.windows(2).any(|pair| is_capped(&pair[0]) && is_gaussian(&pair[1]))
-                || events.iter().any(is_noise_after_selection)
-        }
-        Event::Repeat { event, .. }
-        | Event::Poisson { event, .. }
-        | Event::Cluster { event, .. }
-        | Event::UniformMask { event, .. } => is_noise_after_selection(event),
-        _ => false,
-    }
+    let parts = event.parts();
+    let is_sequence = matches!(event, Event::Compose(_));
+    is_sequence && parts.windows(2).any(|pair| is_capped(pair[0]) && is_gaussian(pair[1]))
+        || parts.into_iter().any(is_noise_after_selection)
 }
 
 fn is_capped(event: &Event) -> bool {

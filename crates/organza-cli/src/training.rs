@@ -85,6 +85,9 @@ fn priced() -> impl TypedValueParser<Value = SelectionRule> {
     .try_map(|name| serde_json::from_value(serde_json::Value::String(name)))
 }
 
+/// Where the flags about a selection begin among all flags.
+const SELECTION: usize = 5;
+
 /// What allows selection and noise to be priced as one, as in [`Event::Selected`].
 #[derive(Clone, Copy)]
 struct Capped {
@@ -311,7 +314,7 @@ impl TrainingOptions {
     }
 
     fn only_flags_of_the_selection(&self) -> Result<(), UsageError> {
-        let given = self.given_of_the_selection();
+        let given = self.given(SELECTION);
         let Some(select) = self.select else {
             return match given.first() {
                 None => Ok(()),
@@ -330,10 +333,27 @@ impl TrainingOptions {
         }
     }
 
-    fn given_of_the_selection(&self) -> Vec<(&'static str, String)> {
+    /// The flags that state this training.
+    pub(crate) fn command_line(&self) -> String {
+        let words = self.given(0).into_iter().map(|(flag, value)| format!("{flag} {value}"));
+        words.collect::<Vec<_>>().join(" ")
+    }
+
+    /// The first flag that was given, if any was.
+    pub(crate) fn first_given(&self) -> Option<&'static str> {
+        self.given(0).first().map(|(flag, _)| *flag)
+    }
+
+    /// The flags that were given, from the flag `first` on.
+    fn given(&self, first: usize) -> Vec<(&'static str, String)> {
         let real = |value: Option<f64>| value.map(number);
         let whole = |value: Option<u64>| value.map(|value| value.to_string());
         [
+            ("--rate", real(self.rate)),
+            ("--steps", whole(self.steps)),
+            ("--noise-multiplier", real(self.noise_multiplier)),
+            ("--deviation", real(self.deviation)),
+            ("--select", self.select.map(|select| select.to_string())),
             ("--draws", whole(self.draws)),
             ("--selection-epsilon", real(self.selection_epsilon)),
             ("--candidates", whole(self.candidates)),
@@ -345,32 +365,8 @@ impl TrainingOptions {
             ("--query-epsilon", real(self.query_epsilon)),
         ]
         .into_iter()
+        .skip(first)
         .filter_map(|(flag, value)| value.map(|value| (flag, value)))
-        .collect()
-    }
-
-    /// The flags that state this training.
-    pub(crate) fn command_line(&self) -> String {
-        let words = self.given().into_iter().map(|(flag, value)| format!("{flag} {value}"));
-        words.collect::<Vec<_>>().join(" ")
-    }
-
-    /// The first flag that was given, if any was.
-    pub(crate) fn first_given(&self) -> Option<&'static str> {
-        self.given().first().map(|(flag, _)| *flag)
-    }
-
-    fn given(&self) -> Vec<(&'static str, String)> {
-        [
-            ("--rate", self.rate.map(number)),
-            ("--steps", self.steps.map(|steps| steps.to_string())),
-            ("--noise-multiplier", self.noise_multiplier.map(number)),
-            ("--deviation", self.deviation.map(number)),
-            ("--select", self.select.map(|select| select.to_string())),
-        ]
-        .into_iter()
-        .filter_map(|(flag, value)| value.map(|value| (flag, value)))
-        .chain(self.given_of_the_selection())
         .collect()
     }
 }

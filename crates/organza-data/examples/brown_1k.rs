@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let text = TokenisedText::read(&source, &Tokeniser::PAPER, Layout::Lines)?;
     let words = DeclaredPublic::most_frequent(1000).vocabulary(&text)?;
     let corpus = text.into_corpus(&words.vocabulary).ordered_by_name_hash();
-    println!("{} texts, {} sentences", corpus.texts().len(), corpus.line_count());
+    println!("{} sentences", corpus.line_count());
     println!("{}: {}", words.fact.name, words.fact.value);
 
     let samples = Samples::new(corpus, Objective::SkipGram, 4)?;
@@ -26,12 +26,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let parts = split::in_order(&samples, Sizes::PAPER);
     println!("{} pairs in it", samples.count());
     let first = samples.pair(0).ok_or("no pair")?;
-    let word = |id| words.vocabulary.word(id).unwrap_or_default();
+    let word = |id: u32| &words.vocabulary.words()[id as usize];
     println!("the first pair: {} {}", word(first.target), word(first.context));
 
-    let negatives = Negatives::uniform(words.vocabulary.len())?;
+    let negatives = Negatives::uniform(words.vocabulary.len()).ok_or("no words")?;
     let [train, test] = [&parts.train, &parts.test].map(|units| units.output_counts(&samples));
-    println!("word frequencies alone: {:.4}", frequency_loss(&train, &test, 8, &negatives)?);
+    let loss = frequency_loss(&train, &test, 8, &negatives).ok_or("nothing to test on")?;
+    println!("word frequencies alone: {loss:.4}");
     println!("{:.2} s", started.elapsed().as_secs_f64());
     Ok(())
 }

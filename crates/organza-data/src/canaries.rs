@@ -34,7 +34,7 @@ pub fn insert_phrases(
     phrases: &[Phrase],
     random: &mut PrivateRandom,
 ) -> Result<(Samples, Split), DataError> {
-    let words = samples.corpus().vocabulary_size();
+    let words = samples.corpus().vocabulary_size;
     if let Some(&word) = phrases.iter().flatten().find(|word| **word as usize >= words) {
         return Err(DataError::UnknownWord { word, words });
     }
@@ -238,8 +238,8 @@ mod tests {
             assert_eq!(old.corpus().user_of_line(old_line), new.user_of_line(new_line));
         }
         assert_eq!(new.user_count(), Some(38));
-        assert_eq!(new.texts()[0].first_line, 0);
-        assert_eq!(new.texts()[1].first_line, kept[13]);
+        assert_eq!(new.texts[0].first_line, 0);
+        assert_eq!(new.texts[1].first_line, kept[13]);
     }
 
     /// 41 places, 20,500 insertions: each is hit 500 times, give or take 22; six deviations in 41

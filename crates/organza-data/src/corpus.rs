@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// Where a text begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TextStart {
+pub(crate) struct TextStart {
     /// Its name.
     pub name: String,
     /// Its first line, counted from 0 through all texts.
@@ -44,18 +44,13 @@ impl Corpus {
         }
     }
 
-    /// The number of words that ids stand for.
-    pub fn vocabulary_size(&self) -> usize {
-        self.vocabulary_size
-    }
-
     /// The number of lines, those without tokens included.
     pub fn line_count(&self) -> u64 {
         self.line_starts.len() as u64 - 1
     }
 
     /// The tokens of a line; none if there is no such line.
-    pub fn line(&self, line: u64) -> &[u32] {
+    pub(crate) fn line(&self, line: u64) -> &[u32] {
         let bounds =
             usize::try_from(line).ok().and_then(|line| self.line_starts.get(line..)?.get(..2));
         match bounds {
@@ -64,28 +59,23 @@ impl Corpus {
         }
     }
 
-    /// The texts, in order.
-    pub fn texts(&self) -> &[TextStart] {
-        &self.texts
-    }
-
     /// The number of users, where they are known.
-    pub fn user_count(&self) -> Option<u64> {
+    pub(crate) fn user_count(&self) -> Option<u64> {
         self.users.as_ref().map(|users| users.names.len() as u64)
     }
 
     /// The number of the user whose line this is, where users are known.
-    pub fn user_of_line(&self, line: u64) -> Option<u32> {
+    pub(crate) fn user_of_line(&self, line: u64) -> Option<u32> {
         self.users.as_ref()?.of_line.get(usize::try_from(line).ok()?).copied()
     }
 
     /// The name of a user.
-    pub fn user_name(&self, user: u32) -> Option<&str> {
+    pub(crate) fn user_name(&self, user: u32) -> Option<&str> {
         self.users.as_ref()?.names.get(user as usize).map(|name| &**name)
     }
 
     /// How often each word occurs. Exact, hence *not private*.
-    pub fn counts(&self) -> Vec<u64> {
+    pub(crate) fn counts(&self) -> Vec<u64> {
         let mut counts = vec![0; self.vocabulary_size];
         for &token in &self.tokens {
             counts[token as usize] += 1;
@@ -127,7 +117,7 @@ impl Corpus {
     /// # Privacy
     /// Whoever can guess all of the data can check the guess with it, so it belongs with the private
     /// files of a run.
-    pub fn fingerprint(&self) -> [u8; 32] {
+    pub(crate) fn fingerprint(&self) -> [u8; 32] {
         let mut hash = Sha256::new();
         let mut number = |value: u64| hash.update(value.to_le_bytes());
         number(self.vocabulary_size as u64);
@@ -187,7 +177,7 @@ mod tests {
         let lines = [("ca01", "u\ta b"), ("ca02", "v\tb"), ("ca02", "u\tc c"), ("ca03", "w\tc a")];
         let ordered = corpus(&lines, Layout::Users).ordered_by_name_hash();
         let texts: Vec<_> =
-            ordered.texts().iter().map(|text| (text.name.as_str(), text.first_line)).collect();
+            ordered.texts.iter().map(|text| (text.name.as_str(), text.first_line)).collect();
         assert_eq!(texts, [("ca02", 0), ("ca03", 2), ("ca01", 3)]);
         let lines: Vec<_> = (0..4).map(|line| ordered.line(line).to_vec()).collect();
         assert_eq!(lines, [vec![1], vec![2, 2], vec![2, 0], vec![0, 1]]);

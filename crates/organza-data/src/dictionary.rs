@@ -6,7 +6,7 @@ use std::collections::HashMap;
 pub(crate) const LARGEST: u64 = u32::MAX as u64;
 
 /// Gives each distinct string a number, in the order in which they come.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Dictionary {
     numbers: HashMap<Box<str>, u32>,
 }

@@ -216,12 +216,6 @@ pub enum DataError {
     /// A release that was not charged.
     #[error(transparent)]
     NotPaid(#[from] organza_mechanism::NotPaid),
-    /// A private vocabulary was asked for twice.
-    #[error(
-        "this private vocabulary was released already: its noise serves one text, so keep the first \
-         result, or make a new release with its own charge"
-    )]
-    VocabularyReleased,
     /// The columns of a table are not those that were asked for.
     #[error("`{}`: {problem}", path.display())]
     Table {

@@ -1,31 +1,6 @@
 //! The loss of word frequencies alone: what any model of words in context has to beat.
 
 use crate::Negatives;
-use thiserror::Error;
-
-/// Why there is no such loss.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum FrequencyError {
-    /// The three do not speak of the same words.
-    #[error(
-        "training counts are for {train} words, test counts for {test} and negatives for {negatives}: \
-         all must be of one vocabulary"
-    )]
-    Vocabulary {
-        /// Words in the training counts.
-        train: usize,
-        /// Words in the test counts.
-        test: usize,
-        /// Words in the distribution of negatives.
-        negatives: usize,
-    },
-    /// Nothing to test on.
-    #[error("there are no test samples, so they have no loss: make the test part larger")]
-    NoTest,
-    /// No negatives.
-    #[error("the number of negatives is 0, so every model can have loss 0: take at least 1")]
-    NoNegatives,
-}
 
 /// The mean loss, on test samples, of the model whose logits are the same for all inputs and were
 /// fitted to the training samples; negatives count in expectation, so nothing is drawn.
@@ -40,36 +15,30 @@ pub enum FrequencyError {
 /// ```
 ///
 /// `train` and `test` say how often each word is the one to be predicted
-/// ([`Units::output_counts`](crate::Units::output_counts)). The result is *not private*.
-///
-/// # Errors
-/// When the vocabularies differ, or there are no test samples or no negatives.
+/// ([`Units::output_counts`](crate::Units::output_counts)). The result is *not private*, and none where the vocabularies
+/// differ, or there are no test samples or no negatives, without which every model can have loss 0.
 pub fn frequency_loss(
     train: &[u64],
     test: &[u64],
     negative_count: u32,
     negatives: &Negatives,
-) -> Result<f64, FrequencyError> {
-    if train.len() != test.len() || train.len() != negatives.len() {
-        let (train, test) = (train.len(), test.len());
-        return Err(FrequencyError::Vocabulary { train, test, negatives: negatives.len() });
-    }
-    if negative_count == 0 {
-        return Err(FrequencyError::NoNegatives);
-    }
+) -> Option<f64> {
+    let one_vocabulary = train.len() == test.len() && train.len() == negatives.len();
     let tested = test.iter().sum::<u64>() as f64;
-    if tested == 0.0 {
-        return Err(FrequencyError::NoTest);
+    if !one_vocabulary || negative_count == 0 || tested == 0.0 {
+        return None;
     }
     let trained = train.iter().map(|&count| count.max(1)).sum::<u64>() as f64;
     let words = train.iter().zip(test).zip(0..);
-    Ok(words
-        .map(|((&train, &test), word)| {
-            let expected_negatives = f64::from(negative_count) * negatives.probability(word);
-            let logit = (train.max(1) as f64 / trained / expected_negatives).ln();
-            test as f64 / tested * softplus(-logit) + expected_negatives * softplus(logit)
-        })
-        .sum())
+    Some(
+        words
+            .map(|((&train, &test), word)| {
+                let expected_negatives = f64::from(negative_count) * negatives.probability(word);
+                let logit = (train.max(1) as f64 / trained / expected_negatives).ln();
+                test as f64 / tested * softplus(-logit) + expected_negatives * softplus(logit)
+            })
+            .sum(),
+    )
 }
 
 /// ln(1 + e^x), without overflow.
@@ -116,8 +85,9 @@ mod tests {
         let negatives = Negatives::uniform(2).unwrap();
         let loss =
             |train: &[u64], test: &[u64], count| frequency_loss(train, test, count, &negatives);
-        assert_eq!(loss(&[1, 1], &[0, 0], 8), Err(FrequencyError::NoTest));
-        assert_eq!(loss(&[1, 1], &[1, 1], 0), Err(FrequencyError::NoNegatives));
-        assert!(matches!(loss(&[1], &[1, 1], 8), Err(FrequencyError::Vocabulary { train: 1, .. })));
+        assert!(loss(&[1, 1], &[1, 1], 8).is_some());
+        assert_eq!(loss(&[1, 1], &[0, 0], 8), None);
+        assert_eq!(loss(&[1, 1], &[1, 1], 0), None);
+        assert_eq!(loss(&[1], &[1, 1], 8), None);
     }
 }

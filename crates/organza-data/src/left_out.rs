@@ -11,7 +11,7 @@ use crate::{DataError, LineProblem, Place};
 /// [`refuse`](Self::refuse).
 #[derive(Clone, Debug, Default)]
 pub struct LeftOut {
-    count: u64,
+    pub(crate) count: u64,
     first: Option<(Place, LineProblem)>,
 }
 
@@ -19,11 +19,6 @@ impl LeftOut {
     pub(crate) fn add(&mut self, place: &Place, problem: LineProblem) {
         self.count += 1;
         self.first.get_or_insert_with(|| (place.clone(), problem));
-    }
-
-    /// How many there are.
-    pub fn count(&self) -> u64 {
-        self.count
     }
 
     /// Whether there are none.

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Nothing here is private: a [`TokenisedText`], a [`Corpus`] and all [`Samples`] *are* the data.
-//! What leaves them leaves by a mechanism (a [`PrivateVocabulary`], the noisy counts of
+//! What leaves them leaves by a mechanism (a [`PrivateVocabularyPlan`], the noisy counts of
 //! [`cooccurrence`], gradients with noise), with two exceptions that the certificate names: a
 //! vocabulary that was declared public ([`VocabularySource`]) and whatever else a person declares.
 //! Errors name files, lines and counts for the person who holds the data, and go no further. A private run must not
@@ -60,11 +60,12 @@ mod vocabulary;
 mod window;
 
 pub use canaries::{Phrase, insert_phrases, random_phrase};
-pub use corpus::{Corpus, TextStart};
+pub use corpus::Corpus;
+pub(crate) use corpus::TextStart;
 pub use error::{DataError, LineProblem, Place};
-pub use frequency::{FrequencyError, frequency_loss};
+pub use frequency::frequency_loss;
 pub use left_out::LeftOut;
-pub use negatives::{Negatives, NegativesError};
+pub use negatives::Negatives;
 pub use samples::{Objective, Pair, Sample, Samples};
 pub use source::{Line, TextSource};
 pub use synthetic::{DEFAULT_LINES, Synthetic};

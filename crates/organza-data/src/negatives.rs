@@ -2,15 +2,6 @@
 
 use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::sample::below;
-use thiserror::Error;
-
-/// Why there is no such distribution.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum NegativesError {
-    /// There are no words to draw.
-    #[error("negative words come from an empty vocabulary")]
-    Empty,
-}
 
 /// A public distribution over the vocabulary, from which negatives are drawn.
 ///
@@ -25,15 +16,10 @@ pub struct Negatives {
 }
 
 impl Negatives {
-    /// All words equally likely.
-    ///
-    /// # Errors
-    /// When there are none, or more than ids.
-    pub fn uniform(words: usize) -> Result<Self, NegativesError> {
-        match u32::try_from(words) {
-            Ok(words) if words > 0 => Ok(Self { words }),
-            _ => Err(NegativesError::Empty),
-        }
+    /// All words equally likely; nothing when there are none, or more than ids.
+    pub fn uniform(words: usize) -> Option<Self> {
+        let words = u32::try_from(words).ok().filter(|words| *words > 0)?;
+        Some(Self { words })
     }
 
     /// The number of words.
@@ -47,16 +33,10 @@ impl Negatives {
         if word < self.words { 1.0 / f64::from(self.words) } else { 0.0 }
     }
 
-    /// One word.
-    #[inline]
-    pub fn draw(&self, random: &mut PrivateRandom) -> u32 {
-        below(self.words.into(), random) as u32
-    }
-
     /// As many words as there is room for, each drawn by itself.
     pub fn fill(&self, words: &mut [u32], random: &mut PrivateRandom) {
         for word in words {
-            *word = self.draw(random);
+            *word = below(self.words.into(), random) as u32;
         }
     }
 }
@@ -92,6 +72,6 @@ mod tests {
 
     #[test]
     fn what_is_no_distribution_is_refused() {
-        assert_eq!(Negatives::uniform(0).unwrap_err(), NegativesError::Empty);
+        assert!(Negatives::uniform(0).is_none());
     }
 }

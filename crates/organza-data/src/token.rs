@@ -52,7 +52,7 @@ impl Tokeniser {
         Self { words: Words::Ascii, lower_case: true, stop_words: StopWords::English };
 
     /// Shows the tokens of a line, in order.
-    pub fn each_token(&self, line: Line<'_>, mut visit: impl FnMut(&str)) {
+    pub(crate) fn each_token(&self, line: Line<'_>, mut visit: impl FnMut(&str)) {
         let lowered;
         let text = if self.lower_case {
             lowered = line.text.to_lowercase();

@@ -169,16 +169,9 @@ impl Units {
 
     /// The lines of a unit, where a unit is a line or a user; none if there is no such unit.
     pub(crate) fn lines_of(&self, unit: u64) -> Option<&[u64]> {
-        let Members::Lines { lines, starts, .. } = &self.members else { return None };
-        let unit = usize::try_from(unit).ok()?;
-        match (self.unit, starts) {
-            (Unit::User, Some(starts)) => {
-                let bounds = starts.get(unit..)?.get(..2)?;
-                lines.get(bounds[0] as usize..bounds[1] as usize)
-            }
-            (Unit::Line, _) => lines.get(unit..)?.get(..1),
-            _ => None,
-        }
+        let Members::Lines { lines, .. } = &self.members else { return None };
+        let is_there = self.unit != Unit::Pair && unit < self.len();
+        is_there.then(|| &lines[self.lines_from(unit, lines.len())])
     }
 
     /// All samples, unit by unit.
@@ -195,13 +188,13 @@ impl Units {
     }
 
     /// All samples as pairs, unit by unit; none where samples have several input words.
-    pub fn pairs<'a>(&'a self, samples: &'a Samples) -> impl Iterator<Item = Pair> {
+    pub(crate) fn pairs<'a>(&'a self, samples: &'a Samples) -> impl Iterator<Item = Pair> {
         self.all(samples).filter_map(|sample| samples.pair_of(sample))
     }
 
     /// How often each word is the one to be predicted. Exact, hence *not private*.
     pub fn output_counts(&self, samples: &Samples) -> Vec<u64> {
-        let mut counts = vec![0; samples.corpus().vocabulary_size()];
+        let mut counts = vec![0; samples.corpus().vocabulary_size];
         for sample in self.all(samples) {
             counts[sample.output as usize] += 1;
         }
@@ -241,12 +234,9 @@ impl Units {
             return None;
         }
         match &self.members {
-            Members::Lines { before, starts: Some(starts), .. } => {
-                let place = |unit: u64| before[starts[unit as usize] as usize];
-                Some(place(unit)..place(unit + 1))
-            }
-            Members::Lines { before, .. } if self.unit == Unit::Line => {
-                Some(before[unit as usize]..before[unit as usize + 1])
+            Members::Lines { lines, before, .. } if self.unit != Unit::Pair => {
+                let lines = self.lines_from(unit, lines.len());
+                Some(before[lines.start]..before[lines.end])
             }
             _ => Some(unit..unit + 1),
         }

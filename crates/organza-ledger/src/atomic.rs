@@ -28,23 +28,19 @@ pub fn write(
     readers: Readers,
     fill: impl FnOnce(&mut BufWriter<&File>) -> Result<()>,
 ) -> Result<()> {
-    let folder = match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
     let mut builder = Builder::new();
     builder.prefix(".organza-");
     let permissions = permissions(readers);
     if let Some(permissions) = permissions {
         builder.permissions(permissions);
     }
-    let file = builder.tempfile_in(folder)?;
+    let file = builder.tempfile_in(folder_of(path))?;
     let mut writer = BufWriter::with_capacity(1 << 16, file.as_file());
     fill(&mut writer)?;
     writer.into_inner().map_err(|error| error.into_error())?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
-    sync(folder)
+    sync_folder(path)
 }
 
 /// Writes `bytes` as [`write()`] does.
@@ -70,14 +66,22 @@ fn permissions(_readers: Readers) -> Option<Permissions> {
     None
 }
 
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Makes the name of a file that was just created survive a crash.
 #[cfg(unix)]
-fn sync(folder: &Path) -> Result<()> {
-    File::open(folder)?.sync_all()
+pub(crate) fn sync_folder(path: &Path) -> Result<()> {
+    File::open(folder_of(path))?.sync_all()
 }
 
 /// Elsewhere a folder cannot be opened as a file, and the file's own sync covers its name.
 #[cfg(not(unix))]
-fn sync(_folder: &Path) -> Result<()> {
+pub(crate) fn sync_folder(_path: &Path) -> Result<()> {
     Ok(())
 }
 

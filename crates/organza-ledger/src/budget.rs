@@ -17,7 +17,7 @@ use thiserror::Error;
 /// Across runs, which people choose one after another, a [`DataSetLedger`](crate::DataSetLedger) is the filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
-    epsilon: f64,
+    pub(crate) epsilon: f64,
     delta: f64,
     neighbouring: Neighbouring,
 }
@@ -141,11 +141,6 @@ impl Budget {
         Ok(Self { epsilon, delta, neighbouring })
     }
 
-    /// The largest epsilon that may be spent.
-    pub fn epsilon(&self) -> f64 {
-        self.epsilon
-    }
-
     /// Epsilon of all charges on the ledger.
     ///
     /// # Errors
@@ -156,7 +151,7 @@ impl Budget {
     }
 
     /// Makes a charge, if the budget allows it. A copy of what was charged before (see
-    /// [`Charged::is_copy`]) is confirmed without a new charge.
+    /// [`Charged::spent`]) is confirmed without a new charge.
     ///
     /// # Errors
     /// [`BudgetError::Exceeded`] if it is too much, in which case nothing is written; otherwise what
@@ -224,18 +219,13 @@ impl Charged {
         &self.charge
     }
 
-    /// Whether an earlier charge with the same key paid for it.
+    /// Epsilon of all charges up to this one; none for a copy, which an earlier charge with the same key paid for.
     ///
     /// # Privacy
     /// Run again with the same key, from the same state, on the same data and with the same settings,
     /// a step draws the same noise and yields the same bits. A copy of what was released tells nothing
     /// new, so it costs nothing. The ledger has checked key, purpose, steps and event; state, data
     /// and settings are for the caller to check before anything of this is released.
-    pub fn is_copy(&self) -> bool {
-        self.spent.is_none()
-    }
-
-    /// Epsilon of all charges up to this one; none for a copy, which was not priced again.
     pub fn spent(&self) -> Option<f64> {
         self.spent
     }

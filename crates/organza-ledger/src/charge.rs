@@ -1,5 +1,6 @@
 //! One charge: what a block of steps may release.
 
+use crate::spending::Spending;
 use crate::{Event, EventError, KeyFingerprint, Neighbouring};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -82,6 +83,11 @@ impl Charge {
         self
     }
 
+    /// All that these charges pay for, as an account prices it: equal events are counted together.
+    pub fn events<'a>(charges: impl IntoIterator<Item = &'a Self>) -> Vec<Event> {
+        charges.into_iter().collect::<Spending>().events()
+    }
+
     /// The steps that are paid for.
     pub fn range(&self) -> Range<u64> {
         self.from_step..self.from_step.saturating_add(self.steps)
@@ -91,7 +97,7 @@ impl Charge {
     ///
     /// # Errors
     /// Names the first thing that is out of range.
-    pub fn check(&self) -> Result<(), ChargeError> {
+    pub(crate) fn check(&self) -> Result<(), ChargeError> {
         let lengths = 1..=LONGEST_PURPOSE;
         if !lengths.contains(&self.purpose.len()) || self.purpose.chars().any(char::is_control) {
             return Err(ChargeError::Purpose);

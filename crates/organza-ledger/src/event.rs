@@ -264,6 +264,31 @@ impl Event {
         }
     }
 
+    /// The events directly inside this one.
+    pub fn parts(&self) -> Vec<&Self> {
+        match self {
+            Self::Compose(events) => events.iter().collect(),
+            Self::Selected { by, noise, .. } => vec![by, noise],
+            Self::UniformMask { event, .. }
+            | Self::Cluster { event, .. }
+            | Self::Repeat { event, .. }
+            | Self::Poisson { event, .. } => vec![event],
+            Self::Gaussian { .. }
+            | Self::RoundedGaussian { .. }
+            | Self::DiscreteGaussian { .. }
+            | Self::Laplace { .. }
+            | Self::DiscreteLaplace { .. }
+            | Self::Pure { .. }
+            | Self::Added { .. }
+            | Self::Near { .. }
+            | Self::Approximate { .. }
+            | Self::Exponential { .. }
+            | Self::SparseVector { .. }
+            | Self::NoisyMax { .. }
+            | Self::LimitedDomain { .. } => Vec::new(),
+        }
+    }
+
     /// Checks every parameter, all the way down.
     ///
     /// # Errors
@@ -373,39 +398,34 @@ impl Check {
         })
     }
 
+    fn require(
+        &self,
+        fits: bool,
+        field: &'static str,
+        value: impl ToString,
+        expected: &'static str,
+    ) -> Result<(), EventError> {
+        if fits { Ok(()) } else { self.fail(field, value, expected) }
+    }
+
     fn positive(&self, field: &'static str, value: f64) -> Result<(), EventError> {
-        if value > 0.0 && value.is_finite() {
-            return Ok(());
-        }
-        self.fail(field, value, "positive and finite")
+        self.require(value > 0.0 && value.is_finite(), field, value, "positive and finite")
     }
 
     fn not_negative(&self, field: &'static str, value: f64) -> Result<(), EventError> {
-        if value >= 0.0 && value.is_finite() {
-            return Ok(());
-        }
-        self.fail(field, value, "zero or more, and finite")
+        self.require(value >= 0.0 && value.is_finite(), field, value, "zero or more, and finite")
     }
 
     fn probability(&self, field: &'static str, value: f64) -> Result<(), EventError> {
-        if (0.0..1.0).contains(&value) {
-            return Ok(());
-        }
-        self.fail(field, value, "at least 0 and below 1")
+        self.require((0.0..1.0).contains(&value), field, value, "at least 0 and below 1")
     }
 
     fn share(&self, field: &'static str, value: f64) -> Result<(), EventError> {
-        if (0.0..=1.0).contains(&value) {
-            return Ok(());
-        }
-        self.fail(field, value, "from 0 to 1")
+        self.require((0.0..=1.0).contains(&value), field, value, "from 0 to 1")
     }
 
     fn at_least_one(&self, field: &'static str, value: u64) -> Result<(), EventError> {
-        if value >= 1 {
-            return Ok(());
-        }
-        self.fail(field, value, "at least 1")
+        self.require(value >= 1, field, value, "at least 1")
     }
 
     fn joint(

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// The version of the ledger file that this library reads and writes.
-pub const LEDGER_VERSION: u32 = 2;
+pub(crate) const LEDGER_VERSION: u32 = 2;
 
 /// What a ledger's charges are relative to. It is written once and never changes.
 ///
@@ -79,7 +79,7 @@ impl Header {
     ///
     /// # Errors
     /// Names what is out of range.
-    pub fn check(&self) -> Result<(), HeaderError> {
+    pub(crate) fn check(&self) -> Result<(), HeaderError> {
         if !(0.0..1.0).contains(&self.delta) {
             return Err(HeaderError::Delta(self.delta));
         }

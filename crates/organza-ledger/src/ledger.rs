@@ -1,8 +1,9 @@
 //! The ledger: a file to which every charge is written before anything is released.
 
+use crate::atomic::sync_folder;
 use crate::line::Line;
 use crate::spending::Spending;
-use crate::storage::{Memory, Storage, sync_folder};
+use crate::storage::{Memory, Storage};
 use crate::{Charge, Event, Header, LedgerError, Replay, TornLine};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufReader, ErrorKind, Seek, SeekFrom};
@@ -144,13 +145,11 @@ impl Ledger {
 
     /// A ledger that goes on after all that `replay` holds; `storage` stands at its end.
     pub(crate) fn continuing(replay: Replay, path: &Path, storage: Box<dyn Storage>) -> Self {
-        let mut spending = Spending::default();
-        replay.charges.iter().for_each(|charge| spending.add(charge));
         Self {
             path: path.to_owned(),
             header: replay.header,
+            spending: replay.charges.iter().collect(),
             charges: replay.charges,
-            spending,
             checksum: replay.checksum,
             storage,
             broken: false,
@@ -180,7 +179,7 @@ impl Ledger {
     }
 
     /// Whether `charge` asks for a copy of what an earlier charge covers, which costs nothing (see
-    /// [`Charged::is_copy`](crate::Charged::is_copy)).
+    /// [`Charged::spent`](crate::Charged::spent)).
     ///
     /// # Privacy
     /// The same key with *another* event would put the same noise on another value, and the

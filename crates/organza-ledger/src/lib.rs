@@ -78,7 +78,8 @@ pub use dataset::{
 };
 pub use error::LedgerError;
 pub use event::{Event, EventError, MaxNoise};
-pub use header::{Header, HeaderError, LEDGER_VERSION, PublicFact};
+pub(crate) use header::LEDGER_VERSION;
+pub use header::{Header, HeaderError, PublicFact};
 pub use key::{KeyFingerprint, KeyFingerprintError};
 pub use ledger::Ledger;
 pub use line::LineError;

@@ -18,10 +18,7 @@ pub enum Neighbouring {
 
 impl std::fmt::Display for Neighbouring {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(match self {
-            Self::AddRemove => "add-remove",
-            Self::ReplaceOne => "replace-one",
-        })
+        self.serialize(formatter)
     }
 }
 
@@ -43,12 +40,6 @@ pub enum Unit {
 
 impl std::fmt::Display for Unit {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(match self {
-            Self::Pair => "pair",
-            Self::Line => "line",
-            Self::User => "user",
-            Self::Record => "record",
-            Self::Group => "group",
-        })
+        self.serialize(formatter)
     }
 }

@@ -1,8 +1,7 @@
 //! Reading a ledger back, line by line.
 
 use crate::line::{LONGEST_LINE, Line, goes_on_after_checksum, stated_version};
-use crate::spending::Spending;
-use crate::{Charge, Event, Header, LEDGER_VERSION, LedgerError, LineError};
+use crate::{Charge, Header, LEDGER_VERSION, LedgerError, LineError};
 use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -61,15 +60,6 @@ impl Replay {
         Self::from_reader(&mut BufReader::new(file), path)
     }
 
-    /// All that was charged on these ledgers, as an account prices it: equal events are counted together.
-    pub fn events<'a>(ledgers: impl IntoIterator<Item = &'a Self>) -> Vec<Event> {
-        let mut spending = Spending::default();
-        let charges = ledgers.into_iter().flat_map(|ledger| &ledger.charges);
-        charges.for_each(|charge| spending.add(charge));
-        spending.events()
-    }
-
-    /// Reads a ledger from its beginning; `path` is for errors alone.
     pub(crate) fn from_reader(source: &mut impl BufRead, path: &Path) -> Result<Self, LedgerError> {
         let bad = |line, source| LedgerError::Line { path: path.to_owned(), line, source };
         let mut next_line = || read_line(source).map_err(LedgerError::file(path, "read"));

@@ -35,6 +35,14 @@ impl Spending {
     }
 }
 
+impl<'a> FromIterator<&'a Charge> for Spending {
+    fn from_iter<I: IntoIterator<Item = &'a Charge>>(charges: I) -> Self {
+        let mut spending = Self::default();
+        charges.into_iter().for_each(|charge| spending.add(charge));
+        spending
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Spending;

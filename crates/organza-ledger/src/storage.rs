@@ -3,7 +3,6 @@
 use std::fmt::Debug;
 use std::fs::File;
 use std::io::{Result, Write};
-use std::path::Path;
 
 /// Somewhere to append to.
 pub(crate) trait Storage: Debug + Send {
@@ -36,20 +35,4 @@ impl Storage for Memory {
     fn sync(&mut self) -> Result<()> {
         Ok(())
     }
-}
-
-/// Makes the name of a file that was just created survive a crash.
-#[cfg(unix)]
-pub(crate) fn sync_folder(path: &Path) -> Result<()> {
-    let folder = match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
-    File::open(folder)?.sync_all()
-}
-
-/// Elsewhere a folder cannot be opened as a file, and the file's own sync covers its name.
-#[cfg(not(unix))]
-pub(crate) fn sync_folder(_path: &Path) -> Result<()> {
-    Ok(())
 }

@@ -55,10 +55,6 @@ fn samples(criterion: &mut Criterion) {
                 });
             });
         }
-        let sample = Sample { inputs: &[1], positive: 2, negatives: &[3, 4, 5, 6, 7, 8, 9, 10] };
-        group.bench_function(format!("loss/{name}/skip_gram"), |bencher| {
-            bencher.iter(|| model.loss(&rows, black_box(sample), &mut scratch).unwrap());
-        });
     }
 }
 
@@ -90,9 +86,6 @@ fn rows(criterion: &mut Criterion) {
     });
     group.bench_function("add_scaled", |bencher| {
         bencher.iter(|| kernels::add_scaled(black_box(&mut left), 1e-9, black_box(&right)));
-    });
-    group.bench_function("sigmoid", |bencher| {
-        bencher.iter(|| kernels::sigmoid(black_box(&mut left)));
     });
 }
 

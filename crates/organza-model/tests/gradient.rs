@@ -66,7 +66,6 @@ fn check(model: &WordVectors, parameters: &[f32], sample: Sample<'_>, weight: f3
     let mut scratch = Scratch::default();
     let rows = model.rows(parameters).unwrap();
     let loss = model.gradient(&rows, sample, weight, &mut scratch, &mut dense).unwrap();
-    assert_eq!(loss, model.loss(&rows, sample, &mut scratch).unwrap());
     let mut exact: Vec<f64> = parameters.iter().map(|value| f64::from(*value)).collect();
     let plain = plain_loss(model, &exact, sample);
     assert!((loss - plain).abs() < 1e-5 * plain.max(1.0), "{loss} {plain}");

@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .section(Section::new("A stack").figure(Figure::new("stack", stack())))
         .section(Section::new("A table").table(table).note("A remark that stands out."))
         .section(Section::new("A promise").promise(promise()))
-        .section(Section::new("Text").list(["one", "two"]).code("organza train\n└─ a tree"))
+        .section(Section::new("Text").text("one").code("organza train\n└─ a tree"))
         .write(&folder, "report.html")?;
     Ok(())
 }

@@ -14,7 +14,7 @@ impl fmt::Display for Tree<'_> {
 }
 
 fn write_parts(formatter: &mut fmt::Formatter<'_>, event: &Event, margin: &str) -> fmt::Result {
-    let parts = parts_of(event);
+    let parts = event.parts();
     for (index, part) in parts.iter().enumerate() {
         let is_last = index + 1 == parts.len();
         let (branch, below) = if is_last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
@@ -22,31 +22,6 @@ fn write_parts(formatter: &mut fmt::Formatter<'_>, event: &Event, margin: &str) 
         write_parts(formatter, part, &format!("{margin}{below}"))?;
     }
     Ok(())
-}
-
-/// The events directly inside this one.
-fn parts_of(event: &Event) -> Vec<&Event> {
-    match event {
-        Event::Compose(events) => events.iter().collect(),
-        Event::Selected { by, noise, .. } => vec![by, noise],
-        Event::UniformMask { event, .. }
-        | Event::Cluster { event, .. }
-        | Event::Repeat { event, .. }
-        | Event::Poisson { event, .. } => vec![event],
-        Event::Gaussian { .. }
-        | Event::RoundedGaussian { .. }
-        | Event::DiscreteGaussian { .. }
-        | Event::Laplace { .. }
-        | Event::DiscreteLaplace { .. }
-        | Event::Pure { .. }
-        | Event::Added { .. }
-        | Event::Near { .. }
-        | Event::Approximate { .. }
-        | Event::Exponential { .. }
-        | Event::SparseVector { .. }
-        | Event::NoisyMax { .. }
-        | Event::LimitedDomain { .. } => Vec::new(),
-    }
 }
 
 /// One event in one line, without what is inside it.

@@ -72,7 +72,7 @@ pub struct Canaries {
 
 /// Canaries in the training data.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Planted {
+pub(crate) struct Planted {
     /// The canaries.
     pub canaries: Canaries,
     /// The units that they truly are, those that coins let in included.
@@ -84,15 +84,17 @@ pub struct Planted {
 pub(crate) fn public_units(settings: &Settings) -> u64 {
     settings.canaries.map_or(0, |CanarySettings { repeated, repeats, tossed }| {
         let lines = repeated.saturating_mul(repeats).saturating_add(tossed / 2);
-        lines.saturating_mul(units_of_line(
-            settings.privacy.unit,
-            settings.objective(),
-            settings.model.window,
-        ))
+        lines.saturating_mul(settings.units_of_phrase())
     })
 }
 
-/// How many units a phrase in a line of its own is.
+impl Settings {
+    /// How many units a phrase of three words in a line of its own is.
+    pub fn units_of_phrase(&self) -> u64 {
+        units_of_line(self.privacy.unit, self.objective(), self.model.window)
+    }
+}
+
 fn units_of_line(unit: Unit, objective: Objective, window: u32) -> u64 {
     match unit {
         Unit::Pair => objective.samples_of(3, window),
@@ -236,7 +238,7 @@ mod tests {
             let shares = organza_data::split::Shares { validation: 0.1, test: 0.1 };
             let sides = organza_data::split::Sides::by_unit(&text, Unit::Line, shares, 1).unwrap();
             let words = organza_data::VocabularySource::vocabulary(
-                &organza_data::DeclaredPublic::at_least(1),
+                &organza_data::DeclaredPublic { minimum_count: Some(1), size: None },
                 &text,
             );
             let words = words.unwrap().vocabulary;

@@ -15,6 +15,8 @@ use organza_train::settings::RunSettings;
 /// More than any test of ranks needs, and few enough to be held in memory a thousand times.
 const MOST_CANARIES: u64 = 1_000_000;
 
+const _: () = assert!(SETTINGS_VERSION == 3, "a message names the only version there is");
+
 impl Settings {
     /// Checks everything that can be checked without the data.
     ///
@@ -22,7 +24,7 @@ impl Settings {
     /// Names the first setting that makes no sense.
     pub fn check(&self) -> Result<(), SettingError> {
         let Self { data, model, .. } = self;
-        same("version", self.version, SETTINGS_VERSION)?;
+        require("version", self.version, self.version == SETTINGS_VERSION, "3")?;
         if let SplitSettings::Units { validation, test } = data.split {
             let fits = validation >= 0.0 && test >= 0.0 && validation + test < 1.0;
             let shares = format!("{validation} and {test}");
@@ -109,11 +111,6 @@ fn check_canaries(canaries: CanarySettings, settings: &Settings) -> Result<(), S
         require("--tossed-canaries", tossed, tossed >= 10, "0, or at least 10")?;
     }
     Ok(())
-}
-
-fn same(setting: &'static str, value: u64, expected: u64) -> Result<(), SettingError> {
-    debug_assert_eq!(expected, 3, "the message names the only version there is");
-    require(setting, value, value == expected, "3")
 }
 
 #[cfg(test)]

@@ -32,9 +32,9 @@ mod task;
 mod vocabulary;
 
 pub use application::{WordModel, Words};
-pub use canaries::{Canaries, Guesses, Planted, Tossed};
+pub use canaries::{Canaries, Guesses, Tossed};
 pub use page::{PageError, page};
-pub use prepare::{PrepareError, TrainingText, initial, read_text};
+pub use prepare::{PrepareError, initial, read_text};
 pub use task::WordTask;
 
 /// A run of word vectors.

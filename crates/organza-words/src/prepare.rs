@@ -6,8 +6,8 @@ use crate::task::WordTask;
 use organza_data::source::open;
 use organza_data::split::{Shares, Sides, Sizes, in_order, shuffled};
 use organza_data::{
-    DEFAULT_LINES, DataError, DeclaredPublic, FromFile, Layout, Negatives, NegativesError, Samples,
-    StopWords, Synthetic, TextSource, TokenisedText, Tokeniser, Vocabulary, VocabularyRelease,
+    DEFAULT_LINES, DataError, DeclaredPublic, FromFile, Layout, Negatives, Samples, StopWords,
+    Synthetic, TextSource, TokenisedText, Tokeniser, Vocabulary, VocabularyRelease,
     VocabularySource, Words,
 };
 use organza_ledger::{PublicFact, Unit};
@@ -21,7 +21,7 @@ const PUBLIC_SEED: u64 = 20_210_301;
 
 /// What text, words and model came to.
 #[derive(Debug)]
-pub struct TrainingText {
+pub(crate) struct TrainingText {
     /// What is trained.
     pub task: WordTask,
     /// The words.
@@ -50,9 +50,6 @@ pub enum PrepareError {
     /// The model cannot be made.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// There are no negatives.
-    #[error(transparent)]
-    Negatives(#[from] NegativesError),
     /// Nothing is left to train on.
     #[error("no unit is left to train on: the text is too short for its split")]
     NoUnits,
@@ -255,7 +252,7 @@ pub(crate) fn prepare(
     };
     let words = vocabulary.len();
     let model = WordVectors::new(layout, words as u64, settings.model.dimensions)?;
-    let negatives = Negatives::uniform(words)?;
+    let negatives = Negatives::uniform(words).ok_or(PrepareError::NoWords)?;
     let per_unit = settings.privacy.per_unit;
     let task = WordTask::new(samples, split, model, negatives, settings.model.negatives, per_unit);
     Ok(TrainingText { task, vocabulary, canaries, remarks: remarks.said })

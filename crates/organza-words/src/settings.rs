@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// The version of the settings file that this library reads and writes.
-pub const SETTINGS_VERSION: u64 = 3;
+pub(crate) const SETTINGS_VERSION: u64 = 3;
 
 /// All that determines a run, beside the data and the key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -159,12 +159,7 @@ pub enum Method {
 
 impl std::fmt::Display for Method {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(match self {
-            Self::None => "none",
-            Self::Counts => "counts",
-            Self::Dpsgd => "dpsgd",
-            Self::Sparse => "sparse",
-        })
+        self.serialize(formatter)
     }
 }
 
@@ -228,7 +223,7 @@ impl RunSettings for Settings {
 
 impl Settings {
     /// What a run with these settings asks of the ledger of its data set: its whole budget. None without a budget.
-    pub fn share(&self) -> Option<Share> {
+    pub(crate) fn share(&self) -> Option<Share> {
         self.engine().share()
     }
 

@@ -6,9 +6,9 @@ use crate::settings::{CountsSettings, Settings};
 use crate::task::WordTask;
 use organza_data::cooccurrence::{NoisyPairs, NoisyWords};
 use organza_ledger::{Neighbouring, Unit};
-use organza_mechanism as mechanism;
+use organza_mechanism::CountNoise;
 use organza_model::counts::{
-    self, CountNoise, CountedPair, CountsError, CountsFit, NoisyCounts, learn_counts,
+    self, CountedPair, CountsError, CountsFit, NoiseLaw, NoisyCounts, learn_counts,
 };
 use organza_model::{ModelError, frequency_bias};
 use organza_train::{Failure, Releases, Start};
@@ -101,7 +101,7 @@ fn learn(
     task: &WordTask,
     words: &NoisyWords,
     pairs: &NoisyPairs,
-    noise: mechanism::CountNoise,
+    noise: CountNoise,
 ) -> Result<CountsFit, CountsError> {
     let counted: Vec<CountedPair> = pairs
         .pairs()
@@ -110,15 +110,15 @@ fn learn(
         .collect();
     let plan = pairs.histogram_plan();
     let noise = match (noise, settings.privacy.neighbouring) {
-        (mechanism::CountNoise::RoundedGaussian { .. }, _) => {
-            CountNoise::Gaussian { deviation: plan.deviation() }
+        (CountNoise::RoundedGaussian { .. }, _) => {
+            NoiseLaw::Gaussian { deviation: plan.deviation() }
         }
-        (mechanism::CountNoise::DiscreteLaplace { epsilon }, Neighbouring::AddRemove) => {
-            CountNoise::DiscreteLaplace { rate: epsilon }
+        (CountNoise::DiscreteLaplace { epsilon }, Neighbouring::AddRemove) => {
+            NoiseLaw::DiscreteLaplace { rate: epsilon }
         }
         // Replacing a pair takes one from a cell and adds one to another.
-        (mechanism::CountNoise::DiscreteLaplace { epsilon }, Neighbouring::ReplaceOne) => {
-            CountNoise::DiscreteLaplace { rate: epsilon / 2.0 }
+        (CountNoise::DiscreteLaplace { epsilon }, Neighbouring::ReplaceOne) => {
+            NoiseLaw::DiscreteLaplace { rate: epsilon / 2.0 }
         }
     };
     let counts = NoisyCounts {

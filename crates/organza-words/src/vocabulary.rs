@@ -3,7 +3,7 @@
 use crate::phases::{VOCABULARY, vocabulary_plan};
 use crate::prepare::PrepareError;
 use crate::settings::Settings;
-use organza_data::{DataError, TokenisedText, Vocabulary, VocabularySource};
+use organza_data::{DataError, TokenisedText, Vocabulary};
 use organza_train::{Failure, Releases};
 
 /// Charges for the words, then releases them.
@@ -16,8 +16,8 @@ pub(crate) fn release_words(
     let plan = vocabulary_plan(settings, noise)?;
     let release = plan.release(releases.source());
     let charged = releases.charge(release.charge())?;
-    match plan.paid(release, charged).vocabulary(text) {
-        Ok(release) => Ok(release.vocabulary),
+    match plan.paid(release, charged).words(text) {
+        Ok(words) => Ok(words.vocabulary),
         Err(DataError::VocabularyTooSmall { found }) => {
             Err(PrepareError::HiddenWords { found }.into())
         }

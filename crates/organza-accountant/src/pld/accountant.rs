@@ -41,19 +41,10 @@ pub struct Accountant {
 /// Which change of the data an answer is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// The unit is there, and is taken away.
+    /// The unit is there, and is taken away: D(with the unit || without it).
     Remove,
-    /// The unit is not there, and is put in.
+    /// The unit is not there, and is put in: D(without the unit || with it).
     Add,
-}
-
-impl std::fmt::Display for Direction {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(match self {
-            Self::Remove => "remove",
-            Self::Add => "add",
-        })
-    }
 }
 
 /// What was found: all that was composed is (`epsilon`, `delta`)-differentially private.
@@ -66,16 +57,11 @@ pub struct Guarantee {
     /// The direction that is worse; the other one costs no more. For the replace-one relation it
     /// tells the two roles apart and has no further meaning.
     pub direction: Direction,
-    /// The accountant's name.
-    pub accountant: &'static str,
     /// The relation that the guarantee speaks about.
     pub neighbouring: Neighbouring,
 }
 
 impl Accountant {
-    /// The name of this accountant.
-    pub const NAME: &'static str = "pld";
-
     /// An accountant to which nothing has been charged yet.
     ///
     /// Events are taken to state their parameters for `neighbouring`. Under replace-one a Poisson
@@ -241,8 +227,7 @@ impl Accountant {
     }
 
     fn guarantee(&self, epsilon: f64, delta: f64, direction: Direction) -> Guarantee {
-        let (accountant, neighbouring) = (Self::NAME, self.neighbouring);
-        Guarantee { epsilon, delta, direction, accountant, neighbouring }
+        Guarantee { epsilon, delta, direction, neighbouring: self.neighbouring }
     }
 }
 

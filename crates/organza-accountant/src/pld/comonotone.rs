@@ -4,7 +4,7 @@ use super::Pair;
 use super::binomial::Binomial;
 use super::cells::{Cells, Point};
 use super::plan::Batch;
-use super::prepared::TrainingText;
+use super::prepared::Prepared;
 use organza_ledger::AccountError;
 
 /// The most numbers of joined units that are told apart.
@@ -38,7 +38,7 @@ const RATIO_ERROR: f64 = 1e-13;
 #[derive(Clone, Debug)]
 pub(super) struct Comonotone {
     /// What the batch is used for when this many have joined, and how likely that is.
-    joined: Vec<(f64, TrainingText)>,
+    joined: Vec<(f64, Prepared)>,
     /// The probability that none has joined.
     absent: f64,
     /// The probability of all other numbers, given to infinity.
@@ -69,7 +69,7 @@ impl Comonotone {
                     "more than {MOST_PAIRS} of {records} units may join a batch: too many to tell apart"
                 )));
             }
-            joined.push((mass, TrainingText::new(&batch.of_group(count as u64)?, tail)?));
+            joined.push((mass, Prepared::new(&batch.of_group(count as u64)?, tail)?));
         }
         let absent = binomial.mass(0);
         let mut found = Self { joined, absent, left_out: left_out * (1.0 + 1e-9), points: 0.0 };

@@ -45,14 +45,6 @@ pub fn pair(noise_multiplier: f64, step: f64, tail: f64) -> Pair {
     }
 }
 
-/// The noise multiplier of one Gaussian that costs what `multipliers` cost together.
-///
-/// Gaussians compose exactly, adaptively too: their squared shifts add.
-pub fn together(multipliers: impl IntoIterator<Item = f64>) -> f64 {
-    let squares: f64 = multipliers.into_iter().map(|multiplier| multiplier.powi(-2)).sum();
-    1.0 / squares.sqrt()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

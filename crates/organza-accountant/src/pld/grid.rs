@@ -23,7 +23,7 @@ pub(super) const WEIGHTS: [f64; 4] = [
 /// With w = expm1((j+1)h - loss) / expm1(h) both P's and Q's mass are kept, so dP/dQ is replaced by
 /// a two-point variable of the same mean under Q: a mean-preserving spread, hence pessimistic. It
 /// adds at most h^2/4 to the variance of the loss, where rounding up would add h to the loss itself.
-pub fn split(loss: f64, step: f64) -> (i64, f64) {
+pub(crate) fn split(loss: f64, step: f64) -> (i64, f64) {
     let index = (loss / step).floor();
     let left = libm::expm1((index + 1.0) * step - loss) / libm::expm1(step);
     (index as i64, left.clamp(0.0, 1.0))
@@ -81,7 +81,7 @@ pub(super) fn discretise(
 /// curve). Second differences lose digits, so the curve of the result is computed back by sums of
 /// positive terms and, where it fell below what was asked, all positive losses are made that much
 /// heavier at the expense of loss zero.
-pub fn symmetric_from_curve(step: f64, curve: &[f64]) -> Pair {
+pub(crate) fn symmetric_from_curve(step: f64, curve: &[f64]) -> Pair {
     let last = curve.len() - 1;
     let (up, down) = (libm::expm1(step), -libm::expm1(-step));
     let infinite = curve[last];

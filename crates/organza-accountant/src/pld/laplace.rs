@@ -15,7 +15,7 @@ const WIDEST: f64 = 300.0;
 /// with r in \[exp(-t), exp(t)\] the ratio of the second. If t - s <= log a <= s + t, each of the three
 /// terms is at least sqrt(a) exp(-(s+t)/2), as claimed; above, both curves vanish; below, exchange P
 /// and Q (H_a(P||Q) = 1 - a + a H_{1/a}(Q||P), and both pairs are symmetric).
-pub fn pair(noise_multiplier: f64, step: f64) -> Pair {
+pub(crate) fn pair(noise_multiplier: f64, step: f64) -> Pair {
     let epsilon = 1.0 / noise_multiplier;
     if epsilon > WIDEST {
         return pure::pair(epsilon, step);

@@ -35,14 +35,14 @@ pub struct Pair {
 
 impl Pair {
     /// The pair of a mechanism that releases nothing.
-    pub fn identity(step: f64) -> Self {
+    pub(crate) fn identity(step: f64) -> Self {
         Self { step, lowest: 0, masses: vec![1.0], infinite: 0.0, only_without: 0.0 }
     }
 
     /// The pair with P-mass `mass` at each `loss`, split onto the grid as [`grid::split`] does.
     ///
     /// What the masses lack of one has to be given as `infinite` and `only_without`.
-    pub fn from_atoms(
+    pub(crate) fn from_atoms(
         step: f64,
         atoms: impl IntoIterator<Item = (f64, f64)> + Clone,
         infinite: f64,
@@ -68,12 +68,12 @@ impl Pair {
     }
 
     /// The loss at position `index`.
-    pub fn loss(&self, index: usize) -> f64 {
+    pub(crate) fn loss(&self, index: usize) -> f64 {
         (self.lowest + index as i64) as f64 * self.step
     }
 
     /// The losses that carry mass, each with its P-mass.
-    pub fn atoms(&self) -> impl Iterator<Item = (f64, f64)> + Clone + '_ {
+    pub(crate) fn atoms(&self) -> impl Iterator<Item = (f64, f64)> + Clone + '_ {
         self.masses
             .iter()
             .enumerate()
@@ -104,7 +104,7 @@ impl Pair {
 
     /// The same pair on another grid, every loss split onto its two neighbours: pessimistic, and
     /// without effect where the new grid holds the old one.
-    pub fn regrid(&self, step: f64) -> Self {
+    pub(crate) fn regrid(&self, step: f64) -> Self {
         if step == self.step {
             return self.clone();
         }
@@ -168,7 +168,7 @@ impl Pair {
     ///
     /// After every product, mass up to `tail` is trimmed at each end and a grid that became too
     /// long is halved; both are pessimistic.
-    pub fn power(&self, times: u64, tail: f64) -> Self {
+    pub(crate) fn power(&self, times: u64, tail: f64) -> Self {
         let mut product = Self::identity(self.step);
         let mut square = self.clone();
         let mut left = times;
@@ -189,7 +189,7 @@ impl Pair {
     /// Drops mass of up to `tail` at each end, as a mean-preserving spread of the ratio: what lies
     /// above the highest kept loss goes there and to plus infinity, what lies below the lowest kept
     /// loss goes there and to minus infinity.
-    pub fn trimmed(mut self, tail: f64) -> Self {
+    pub(crate) fn trimmed(mut self, tail: f64) -> Self {
         let mut above = 0.0;
         let mut highest = self.masses.len() - 1;
         while highest > 0 && above + self.masses[highest] <= tail {
@@ -233,7 +233,7 @@ impl Pair {
 
     /// The pair of a mechanism that acts with probability `share` and otherwise, visibly, does
     /// nothing that depends on the unit: an atom at loss zero that P and Q have in common.
-    pub fn diluted(&self, share: f64) -> Self {
+    pub(crate) fn diluted(&self, share: f64) -> Self {
         let lowest = self.lowest.min(0);
         let highest = (self.lowest + self.masses.len() as i64 - 1).max(0);
         let mut masses = vec![0.0; (highest - lowest + 1) as usize];

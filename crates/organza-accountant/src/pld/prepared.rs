@@ -3,7 +3,7 @@
 use super::plan::{Batch, Part};
 use super::sample::Atoms;
 use super::sparse_vector;
-use super::{Direction, Pair, bounded_range, gaussian, laplace, pure, selection};
+use super::{Direction, Pair, bounded_range, gaussian, joint, laplace, pure, selection};
 use crate::normal;
 use organza_ledger::AccountError;
 
@@ -17,7 +17,7 @@ const MASS_ERROR: f64 = 64.0 * f64::EPSILON;
 
 /// The mechanisms of one batch. What has a natural grid is computed once, on that grid.
 #[derive(Clone, Debug)]
-pub(super) struct TrainingText {
+pub(super) struct Prepared {
     shift_square: f64,
     on_grids: Vec<Pair>,
     smooth: Vec<(Smooth, u64)>,
@@ -30,11 +30,11 @@ pub(super) struct TrainingText {
 #[derive(Clone, Debug)]
 enum Smooth {
     Laplace(f64),
-    Cluster(u64, TrainingText),
-    Sampled(f64, TrainingText),
+    Cluster(u64, Prepared),
+    Sampled(f64, Prepared),
 }
 
-impl TrainingText {
+impl Prepared {
     /// Losses that carry less than `tail` at either end are given to infinity.
     pub(super) fn new(batch: &Batch, tail: f64) -> Result<Self, AccountError> {
         let mut prepared = Self {
@@ -61,7 +61,7 @@ impl TrainingText {
                     continue;
                 }
                 Part::Masked { share, noise_multiplier } => {
-                    (selection::masked(*share, *noise_multiplier, tail)?, *times)
+                    (joint::uniform_mask(*share, *noise_multiplier, tail)?, *times)
                 }
                 Part::Approximate { epsilon, delta } => {
                     (pure::approximate_pair(*epsilon, *delta, natural(*epsilon)), *times)

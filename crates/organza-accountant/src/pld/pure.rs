@@ -6,14 +6,14 @@ use super::pair::LOWEST_LOSS;
 /// Randomised response: the losses plus and minus `epsilon`, P-mass 1/(1 + exp(-`epsilon`)) at plus.
 ///
 /// It dominates every `epsilon`-differentially private mechanism (Kairouz, Oh, Viswanath 2015).
-pub fn pair(epsilon: f64, step: f64) -> Pair {
+pub(crate) fn pair(epsilon: f64, step: f64) -> Pair {
     approximate_pair(epsilon, 0.0, step)
 }
 
 /// Randomised response that fails openly with probability `delta`.
 ///
 /// It dominates every (`epsilon`, `delta`)-differentially private mechanism.
-pub fn approximate_pair(epsilon: f64, delta: f64, step: f64) -> Pair {
+pub(crate) fn approximate_pair(epsilon: f64, delta: f64, step: f64) -> Pair {
     let up = (1.0 - delta) / (1.0 + libm::exp(-epsilon));
     if epsilon > -LOWEST_LOSS {
         let apart = (1.0 - delta) / (1.0 + libm::exp(-epsilon));

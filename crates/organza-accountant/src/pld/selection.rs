@@ -20,9 +20,3 @@ pub(super) fn selected(selected: &SelectedNoise, tail: f64) -> Result<Pair, Acco
     let selection = joint::CappedSelection::new(epsilon, draws, candidates, cap, l2)?;
     selection.with_noise(noise_multiplier, sensitivity / l2, tail)
 }
-
-/// A pair that dominates Gaussian noise behind a uniform mask that lets `share` of the square of its
-/// sensitivity through on average.
-pub(super) fn masked(share: f64, noise_multiplier: f64, tail: f64) -> Result<Pair, AccountError> {
-    joint::uniform_mask(share, noise_multiplier, tail)
-}

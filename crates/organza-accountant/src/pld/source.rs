@@ -4,7 +4,7 @@ use super::cells::Cells;
 use super::comonotone::Comonotone;
 use super::mixture::Mixture;
 use super::plan::Phase;
-use super::prepared::TrainingText;
+use super::prepared::Prepared;
 use super::sample::Atoms;
 use super::{Direction, Pair, replace};
 use organza_ledger::{AccountError, Neighbouring};
@@ -16,7 +16,7 @@ const MASS_ERROR: f64 = 64.0 * f64::EPSILON;
 #[derive(Clone, Debug)]
 pub(super) enum Source {
     /// One unit: the pair of what the batch is used for, to be sampled.
-    Unit { prepared: TrainingText, rate: f64 },
+    Unit { prepared: Prepared, rate: f64 },
     /// A group of units whose step is Gaussian noise on a batch.
     Mixture(Mixture),
     /// A group of units whose step is anything else on a batch.
@@ -42,7 +42,7 @@ impl Source {
     pub(super) fn new(phase: &Phase, records: u64, tail: f64) -> Result<Self, AccountError> {
         let rate = phase.rate;
         if records == 1 || rate >= 1.0 {
-            let prepared = TrainingText::new(&phase.batch.of_group(records)?, tail)?;
+            let prepared = Prepared::new(&phase.batch.of_group(records)?, tail)?;
             return Ok(Self::Unit { prepared, rate });
         }
         if phase.batch.parts.is_empty() {

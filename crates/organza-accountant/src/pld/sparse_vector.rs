@@ -24,7 +24,7 @@ pub struct SparseVector {
 /// threshold after every hit it is composed `hits` times; with one threshold all hits share its
 /// shift, so the whole is (threshold + `hits` x query)-differentially private once (Lyu, Su, Li
 /// 2017). Published values are `hits` Laplace mechanisms more, each with noise of its own.
-pub fn pair(run: &SparseVector, step: f64, tail: f64) -> Pair {
+pub(crate) fn pair(run: &SparseVector, step: f64, tail: f64) -> Pair {
     if run.hits == 0 {
         return Pair::identity(step);
     }

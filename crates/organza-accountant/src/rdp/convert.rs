@@ -6,7 +6,7 @@
 /// epsilon = D_a + ln(1 - 1/a) - ln(a delta) / (a - 1) (Balle, Barthe, Gaboardi, Hsu and Sato 2020;
 /// Canonne, Kamath and Steinke 2020, Proposition 12): the best factor c for which
 /// (r - e^epsilon)+ <= c r^a holds for all r.
-pub fn epsilon(order: f64, divergence: f64, delta: f64) -> f64 {
+pub(crate) fn epsilon(order: f64, divergence: f64, delta: f64) -> f64 {
     divergence + libm::log1p(-1.0 / order) - (libm::log(delta) + libm::log(order)) / (order - 1.0)
 }
 

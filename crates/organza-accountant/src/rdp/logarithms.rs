@@ -15,7 +15,7 @@ pub(super) fn one_more(exponent: f64) -> f64 {
 }
 
 /// ln(e^`exponent` - 1), for a positive exponent; minus infinity at 0.
-pub(super) fn one_less(exponent: f64) -> f64 {
+pub(crate) fn one_less(exponent: f64) -> f64 {
     if exponent > 40.0 { exponent } else { libm::log(libm::expm1(exponent)) }
 }
 

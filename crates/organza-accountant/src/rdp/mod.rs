@@ -12,12 +12,13 @@ mod curve;
 mod general;
 mod group;
 mod integral;
-mod logarithms;
+pub(crate) mod logarithms;
 mod mechanism;
 mod price;
 pub mod sampled;
 mod search;
 
+pub use crate::pld::Direction;
 pub use group::group_divergence;
 
 use crate::near;
@@ -27,15 +28,6 @@ use price::Price;
 /// Every log moment is raised by this share before use, which covers the rounding of the numerics
 /// (below 1e-11) many times over.
 const ROUNDING: f64 = 1e-10;
-
-/// Which of two neighbours the output came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Direction {
-    /// D(with the unit || without it).
-    Remove,
-    /// D(without the unit || with it).
-    Add,
-}
 
 /// An account by Renyi divergences.
 ///

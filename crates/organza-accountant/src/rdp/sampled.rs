@@ -81,16 +81,6 @@ impl Selection {
         });
         Self { atoms: atoms.collect() }
     }
-
-    /// How many losses there are.
-    pub fn len(&self) -> usize {
-        self.atoms.len()
-    }
-
-    /// Whether there are none, which no valid pair has.
-    pub fn is_empty(&self) -> bool {
-        self.atoms.is_empty()
-    }
 }
 
 /// One step on a Poisson batch: `selection`, then Gaussian noise (unless its multiplier is infinite).

@@ -1,7 +1,7 @@
 //! Reference figures: 50-digit quadrature, closed forms, and brackets from independent accountants.
 #![allow(clippy::unwrap_used)]
 
-use organza_accountant::pld::{Accountant, Guarantee};
+use organza_accountant::pld::{Accountant, Direction, Guarantee};
 use organza_ledger::{Event, Neighbouring};
 
 fn account(event: &Event) -> Accountant {
@@ -52,15 +52,15 @@ fn gaussian_delta() {
 #[test]
 fn one_sampled_step() {
     for (event, rate, at, direction, truth) in [
-        (gaussian(0.5), 1e-4, 0.001, "remove", 2.677_330_935_614_157_6e-5),
-        (gaussian(0.5), 1e-4, 1.0, "remove", 1.698_219_591_418_906_2e-9),
-        (gaussian(1.0), 0.01, 0.005, "add", 0.000_963_144_335_305_304_8),
-        (gaussian(1.0), 0.1, 0.1, "remove", 0.018_471_930_688_062_075),
-        (laplace(0.5), 0.05, 0.1, "remove", 0.017_596_219_242_306_774),
-        (laplace(0.5), 0.05, 0.02, "add", 0.016_224_938_996_316_416),
+        (gaussian(0.5), 1e-4, 0.001, Direction::Remove, 2.677_330_935_614_157_6e-5),
+        (gaussian(0.5), 1e-4, 1.0, Direction::Remove, 1.698_219_591_418_906_2e-9),
+        (gaussian(1.0), 0.01, 0.005, Direction::Add, 0.000_963_144_335_305_304_8),
+        (gaussian(1.0), 0.1, 0.1, Direction::Remove, 0.018_471_930_688_062_075),
+        (laplace(0.5), 0.05, 0.1, Direction::Remove, 0.017_596_219_242_306_774),
+        (laplace(0.5), 0.05, 0.02, Direction::Add, 0.016_224_938_996_316_416),
     ] {
         let claim = account(&event.poisson(rate)).delta(at).unwrap();
-        if claim.direction.to_string() == direction {
+        if claim.direction == direction {
             assert_just_above(claim.delta, truth, 1e-9);
         } else {
             assert!(claim.delta >= truth, "{claim:?}");

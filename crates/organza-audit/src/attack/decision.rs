@@ -16,7 +16,7 @@ const LEARNING_ERRORS: [f64; 2] = [FALSE_ALARM, 0.05];
 /// how it is distributed. The numbers that differ most between the sides vote, each by how far its difference is
 /// above what the largest of that many useless numbers would show.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rule {
+pub(crate) struct Rule {
     votes: Vec<Vote>,
     threshold: f64,
     /// Whether scores above the threshold are the event, and stand for the unit being there; otherwise scores up to
@@ -44,7 +44,7 @@ impl Vote {
 
 impl Rule {
     /// Learns from runs of both sides; `delta` is that of the promise.
-    pub fn learn(without: &[&Features], with: &[&Features], delta: f64) -> Self {
+    pub(crate) fn learn(without: &[&Features], with: &[&Features], delta: f64) -> Self {
         let names: BTreeSet<&str> =
             without.iter().chain(with).flat_map(|features| features.names()).collect();
         let mut votes: Vec<Vote> = names
@@ -76,17 +76,17 @@ impl Rule {
     }
 
     /// How much a run looks as if the unit were there.
-    pub fn score(&self, features: &Features) -> f64 {
+    pub(crate) fn score(&self, features: &Features) -> f64 {
         self.votes.iter().map(|vote| vote.weight * vote.place(features.value(&vote.name))).sum()
     }
 
     /// Whether the event of this decision happened in a run.
-    pub fn happened(&self, features: &Features) -> bool {
+    pub(crate) fn happened(&self, features: &Features) -> bool {
         (self.score(features) > self.threshold) == self.above
     }
 
     /// The numbers that decide, the most telling one first.
-    pub fn telling(&self) -> Vec<String> {
+    pub(crate) fn telling(&self) -> Vec<String> {
         self.votes.iter().map(|vote| vote.name.clone()).collect()
     }
 }

@@ -41,12 +41,12 @@ impl Knowledge {
 /// Numbers that tell something about one run, by name. A number that is not there, or is none, counts as below all
 /// others.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Features(BTreeMap<String, f64>);
+pub(crate) struct Features(BTreeMap<String, f64>);
 
 impl Features {
     /// All that is looked at in a run: how it ended, its files and their fields, and of each table the values of the
     /// rows that the unit in question holds, those of all others, and how the two differ.
-    pub fn of(observation: &Observation, knowledge: &Knowledge) -> Self {
+    pub(crate) fn of(observation: &Observation, knowledge: &Knowledge) -> Self {
         let mut all = Self::default();
         all.add("run: succeeded", f64::from(u8::from(observation.succeeded)));
         all.add("run: message", number_of(&observation.message));
@@ -72,18 +72,18 @@ impl Features {
     }
 
     /// A number by its name, which is minus infinity if there is none.
-    pub fn value(&self, name: &str) -> f64 {
+    pub(crate) fn value(&self, name: &str) -> f64 {
         let value = self.0.get(name).copied().unwrap_or(f64::NEG_INFINITY);
         if value.is_nan() { f64::NEG_INFINITY } else { value }
     }
 
     /// The names of all numbers.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
     /// Adds a number.
-    pub fn add(&mut self, name: &str, value: f64) {
+    pub(crate) fn add(&mut self, name: &str, value: f64) {
         self.0.insert(name.to_owned(), value);
     }
 

@@ -57,10 +57,11 @@ mod observation;
 mod values;
 mod verdict;
 
-pub use decision::Rule;
-pub use features::{Features, Knowledge};
+use decision::Rule;
+use features::Features;
+pub use features::Knowledge;
 pub use observation::{Observation, Table};
-pub use verdict::{FALSE_ALARM, Promised, Verdict, epsilon_at_least};
+pub use verdict::{FALSE_ALARM, Promised, Verdict};
 
 use rayon::prelude::*;
 use std::fs;

@@ -49,7 +49,7 @@ impl Table {
     }
 
     /// A table of double-precision values.
-    pub fn of_doubles(columns: usize, values: Vec<f64>) -> Self {
+    pub(crate) fn of_doubles(columns: usize, values: Vec<f64>) -> Self {
         Self { columns, values, precision: 52 }
     }
 }

@@ -53,7 +53,7 @@ pub struct Verdict {
 
 impl Verdict {
     /// Tests a decision on runs of both sides that it was not learned from.
-    pub fn new(
+    pub(crate) fn new(
         name: &str,
         promised: Promised,
         rule: &Rule,
@@ -107,7 +107,12 @@ impl fmt::Display for Verdict {
 /// any event on neighbours. With p at least its Clopper-Pearson bound, and q at most its own, each but for
 /// probability `error` / 2, epsilon >= ln((p - delta) / q) but for probability `error`. The event has to be fixed before
 /// the runs are looked at.
-pub fn epsilon_at_least(likely: (u64, u64), unlikely: (u64, u64), delta: f64, error: f64) -> f64 {
+pub(crate) fn epsilon_at_least(
+    likely: (u64, u64),
+    unlikely: (u64, u64),
+    delta: f64,
+    error: f64,
+) -> f64 {
     let least = least_probability(likely.0, likely.1, error / 2.0);
     let most = 1.0 - least_probability(unlikely.1 - unlikely.0, unlikely.1, error / 2.0);
     let quotient = (least - delta) / most;

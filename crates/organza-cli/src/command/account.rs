@@ -1,7 +1,8 @@
 //! `organza account`: what events cost.
 
 use crate::{
-    answer::{Answer, Asked},
+    answer::{Answer, Asked, Query},
+    command::train::named,
     curves,
     describe::{Tree, number, plural},
     digits::{cost, near},
@@ -12,7 +13,7 @@ use crate::{
     training::TrainingOptions,
     usage::UsageError,
 };
-use clap::{Args, builder::PossibleValuesParser, builder::TypedValueParser};
+use clap::Args;
 use organza_ledger::{AccountError, Event, Neighbouring};
 use serde::Serialize;
 use std::{fmt, path::PathBuf};
@@ -62,7 +63,7 @@ struct QuestionOptions {
     epsilon: Option<f64>,
 
     /// Which data sets are neighbours [default: add-remove] [possible values: add-remove, replace-one]
-    #[arg(long, value_name = "RELATION", value_parser = neighbouring(), hide_possible_values = true)]
+    #[arg(long, value_name = "RELATION", value_parser = named::<Neighbouring>(&["add-remove", "replace-one"]), hide_possible_values = true)]
     neighbouring: Option<Neighbouring>,
 
     /// Whose answer to quote [default: pld, or rdp where that refuses]
@@ -82,14 +83,6 @@ struct QuestionOptions {
     plot: Option<PathBuf>,
 }
 
-/// Reads a relation by the name that it has in files.
-pub(super) fn neighbouring() -> impl TypedValueParser<Value = Neighbouring> {
-    let all = [Neighbouring::AddRemove, Neighbouring::ReplaceOne];
-    PossibleValuesParser::new(["add-remove", "replace-one"]).map(move |word| {
-        all.into_iter().find(|relation| relation.to_string() == word).unwrap_or_default()
-    })
-}
-
 /// A question without gaps.
 struct Complete {
     event: Event,
@@ -102,7 +95,8 @@ impl Account {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
         let question = self.complete(output)?;
         let Complete { event, neighbouring, asked, accountant } = &question;
-        let ask = |accountant: Accountant| accountant.answer(event, *neighbouring, *asked);
+        let query = Query { event, neighbouring: *neighbouring, asked: *asked };
+        let ask = |accountant: Accountant| accountant.answer(query);
         let quoted = match (ask(accountant.unwrap_or_default()), accountant) {
             (Ok(answer), _) => answer,
             (Err(refusal), None) => {
@@ -117,7 +111,7 @@ impl Account {
         if !quoted.sound {
             output.note("as printed, not sound: this figure is no guarantee");
         }
-        let group = self.group(&quoted, event, *asked)?;
+        let group = self.group(&quoted, query)?;
         if let Some(path) = &self.question.plot {
             let point = (quoted.delta, quoted.epsilon);
             curves::draw(path, event, *neighbouring, point)?;
@@ -134,11 +128,10 @@ impl Account {
             Vec::new()
         };
         let unit = self.question.unit;
-        output.result(&Report { quoted, group, event: event.clone(), asked: *asked, all, unit })?;
-        Ok(())
+        output.result(&Report { quoted, group, event: event.clone(), asked: *asked, all, unit })
     }
 
-    fn group(&self, quoted: &Answer, event: &Event, asked: Asked) -> anyhow::Result<Option<Group>> {
+    fn group(&self, quoted: &Answer, query: Query<'_>) -> anyhow::Result<Option<Group>> {
         let Some(units) = self.question.group else { return Ok(None) };
         if !quoted.sound {
             return Err(UsageError::new(
@@ -147,43 +140,37 @@ impl Account {
             )
             .into());
         }
-        let group = Group::of(units, event, quoted.neighbouring, asked, quoted.accountant)?;
-        Ok(Some(group))
+        Ok(Some(Group::of(units, query, quoted.accountant)?))
     }
 
     fn complete(&self, output: &Output) -> anyhow::Result<Complete> {
         let flags = &self.question;
-        let Some(file) = &self.file else {
-            return Ok(Complete {
-                event: self.training.event()?,
-                neighbouring: flags.neighbouring.unwrap_or_default(),
-                asked: flags.asked(None)?,
-                accountant: flags.accountant,
-            });
+        let document = match &self.file {
+            None => Document::Event(self.training.event()?),
+            Some(file) => {
+                if let Some(flag) = self.training.first_given() {
+                    return Err(UsageError::new(
+                        format!("`--file` says what happened, and so does `{flag}`"),
+                        format!("remove `--file`, or `{flag}` and all that describe the training"),
+                    )
+                    .into());
+                }
+                let input = Input::read(file)?;
+                output.detail(format_args!("read {} bytes from {}", input.text.len(), input.name));
+                Document::from_input(&input)?
+            }
         };
-        if let Some(flag) = self.training.first_given() {
-            return Err(UsageError::new(
-                format!("`--file` says what happened, and so does `{flag}`"),
-                format!("remove `--file`, or `{flag}` and all that describe the training"),
-            )
-            .into());
-        }
-        let input = Input::read(file)?;
-        output.detail(format_args!("read {} bytes from {}", input.text.len(), input.name));
-        match Document::from_input(&input)? {
-            Document::Event(event) => Ok(Complete {
-                event,
-                neighbouring: flags.neighbouring.unwrap_or_default(),
-                asked: flags.asked(None)?,
-                accountant: flags.accountant,
-            }),
-            Document::Question(question) => Ok(Complete {
-                neighbouring: flags.neighbouring.unwrap_or(question.neighbouring),
-                asked: flags.asked(Some(&question))?,
-                accountant: flags.accountant.or(Some(question.accountant)),
-                event: question.event,
-            }),
-        }
+        let (event, question) = match document {
+            Document::Event(event) => (event, None),
+            Document::Question(question) => (question.event.clone(), Some(question)),
+        };
+        let relation = question.as_ref().map_or(Neighbouring::default(), |it| it.neighbouring);
+        Ok(Complete {
+            event,
+            neighbouring: flags.neighbouring.unwrap_or(relation),
+            asked: flags.asked(question.as_ref())?,
+            accountant: flags.accountant.or(question.map(|it| it.accountant)),
+        })
     }
 }
 

@@ -24,7 +24,6 @@ pub(crate) struct Analogy {
 impl Analogy {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
         let near = vectors(&self.run)?.analogy([&self.a, &self.b, &self.c], self.count)?;
-        output.result(&Neighbours(near))?;
-        Ok(())
+        output.result(&Neighbours(near))
     }
 }

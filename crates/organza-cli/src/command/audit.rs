@@ -45,7 +45,6 @@ impl Audit {
         let among = if self.exact { Among::All } else { Among::Sampled(self.continuations) };
         let report = audit(&self.run, AuditOptions { among })?;
         report.write(&RunFolder::open(&self.run)?)?;
-        output.result(&report)?;
-        Ok(())
+        output.result(&report)
     }
 }

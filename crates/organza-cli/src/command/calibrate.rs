@@ -2,7 +2,7 @@
 
 use crate::{
     answer::Answer,
-    command::account::neighbouring,
+    command::train::named,
     curves,
     describe::{count, number},
     digits::{above, below},
@@ -70,7 +70,7 @@ struct TargetOptions {
     share: Option<f64>,
 
     /// Which data sets are neighbours [default: add-remove] [possible values: add-remove, replace-one]
-    #[arg(long, value_name = "RELATION", value_parser = neighbouring(), hide_possible_values = true)]
+    #[arg(long, value_name = "RELATION", value_parser = named::<Neighbouring>(&["add-remove", "replace-one"]), hide_possible_values = true)]
     neighbouring: Option<Neighbouring>,
 
     /// Draw epsilon over delta and over the steps into this SVG file
@@ -117,8 +117,7 @@ impl Calibrate {
             steps: found.steps,
             training: found,
             target,
-        })?;
-        Ok(())
+        })
     }
 
     fn find_noise_multiplier(&self, target: &Target) -> Found {

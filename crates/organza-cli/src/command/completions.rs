@@ -27,8 +27,7 @@ impl Completions {
         let mut bytes = Vec::new();
         clap_complete::generate(self.shell, &mut Arguments::command(), "organza", &mut bytes);
         let script = String::from_utf8(bytes)?;
-        output.result(&Script { shell: self.shell.to_string(), script })?;
-        Ok(())
+        output.result(&Script { shell: self.shell.to_string(), script })
     }
 }
 

@@ -38,8 +38,7 @@ impl Data {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
         let Corpus::Brown(Brown { out }) = self.corpus;
         let path = fetch_brown(&out)?;
-        output.result(&Fetched { path })?;
-        Ok(())
+        output.result(&Fetched { path })
     }
 }
 

@@ -59,8 +59,7 @@ impl Check {
         if document.asks_nothing() {
             output.note("the question asks nothing yet: give it `delta` or `epsilon`");
         }
-        output.result(&Checked { name: input.name, document })?;
-        Ok(())
+        output.result(&Checked { name: input.name, document })
     }
 }
 

@@ -6,7 +6,8 @@ use crate::digits::{below, cost};
 use crate::output::{GOOD, Output};
 use clap::{Args, Subcommand};
 use organza_ledger::{
-    DataSet, DataSetLedger, Event, Header, KeyFingerprint, Neighbouring, SharedTotal, Unit,
+    DataSet, DataSetLedger, Event, Header, KeyFingerprint, LedgerSettings, Neighbouring,
+    SharedTotal, Unit,
 };
 use serde::Serialize;
 use std::fmt;
@@ -38,6 +39,26 @@ Examples:
 pub(crate) struct Ledger {
     #[command(subcommand)]
     ask: Ask,
+}
+
+/// The ledger of the data set, for every command that makes runs.
+#[derive(Args, Debug)]
+pub(super) struct LedgerOptions {
+    /// The ledger of the data set, made by `organza ledger create`: its runs share one budget, and this one is
+    /// refused if there is not enough left
+    #[arg(long, value_name = "FILE")]
+    ledger: Option<PathBuf>,
+    /// The name that the data set of the ledger must have
+    #[arg(long, value_name = "NAME", requires = "ledger")]
+    dataset: Option<String>,
+}
+
+impl LedgerOptions {
+    /// What was given.
+    pub(super) fn settings(&self) -> Option<LedgerSettings> {
+        let (path, dataset) = (self.ledger.clone()?, self.dataset.clone());
+        Some(LedgerSettings { path, dataset })
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -93,8 +114,7 @@ impl Ledger {
             }
             Ask::Show(Show { file }) => DataSetLedger::open(&file)?,
         };
-        output.result(&Shown::new(&ledger)?)?;
-        Ok(())
+        output.result(&Shown::new(&ledger)?)
     }
 }
 

@@ -20,7 +20,6 @@ pub(crate) struct Nearest {
 impl Nearest {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
         let near = vectors(&self.run)?.nearest(&self.word, self.count)?;
-        output.result(&Neighbours(near))?;
-        Ok(())
+        output.result(&Neighbours(near))
     }
 }

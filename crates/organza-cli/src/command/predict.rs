@@ -38,8 +38,7 @@ impl Predict {
         let model = LinearModel::read(&self.folder.join(MODEL))?;
         let rows = reader.read_all(&self.data, LabelKind::Ignored)?;
         let predictions = rows.iter().map(|row| model.predict(&row)).collect();
-        output.result(&Predictions { predictions })?;
-        Ok(())
+        output.result(&Predictions { predictions })
     }
 }
 

@@ -35,8 +35,7 @@ impl Report {
         page.write(&self.run, REPORT)?;
         let report = self.run.join(REPORT);
         let private = files.certificate.private && !page.has_marks();
-        output.result(&Written { report, private })?;
-        Ok(())
+        output.result(&Written { report, private })
     }
 }
 

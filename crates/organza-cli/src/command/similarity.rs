@@ -25,8 +25,7 @@ struct Agreement(vectors::Similarity);
 impl Similarity {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
         let pairs = read_pairs(&self.pairs)?;
-        output.result(&Agreement(vectors(&self.run)?.similarity(&pairs)?))?;
-        Ok(())
+        output.result(&Agreement(vectors(&self.run)?.similarity(&pairs)?))
     }
 }
 

@@ -43,7 +43,7 @@ impl CooccurrenceSettings {
 
     /// Checks that `units` of `samples` are what the settings speak about.
     pub(super) fn check_data(&self, samples: &Samples, units: &Units) -> Result<(), DataError> {
-        let words = samples.corpus().vocabulary_size();
+        let words = samples.corpus().vocabulary_size;
         if words != self.words as usize {
             let reason = format!("the text has a vocabulary of {words} words");
             return Err(wrong("words", self.words, reason, "make the plan for that vocabulary"));

@@ -58,7 +58,7 @@ impl UnitSizes {
         release: &Release,
         paid: Charged,
     ) -> Result<NoisySizes, DataError> {
-        let table = PairTable::new(samples.corpus().vocabulary_size() as u32);
+        let table = PairTable::new(samples.corpus().vocabulary_size as u32);
         let mut histogram = self.plan.histogram();
         let (mut pairs, mut words) = (UnitCounts::new(), UnitCounts::new());
         let mut sizes = UnitCounts::new();

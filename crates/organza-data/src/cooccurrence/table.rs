@@ -12,24 +12,19 @@ impl PairTable {
         Self { words }
     }
 
-    /// The number of words.
-    pub fn words(&self) -> u32 {
-        self.words
-    }
-
     /// The number of cells.
     pub fn cells(&self) -> u64 {
         u64::from(self.words) * (u64::from(self.words) + 1) / 2
     }
 
     /// The cell of two words, in either order.
-    pub fn cell(&self, one: u32, other: u32) -> u64 {
+    pub(crate) fn cell(&self, one: u32, other: u32) -> u64 {
         let (larger, smaller) = (u64::from(one.max(other)), u64::from(one.min(other)));
         larger * (larger + 1) / 2 + smaller
     }
 
     /// The words of a cell, the larger number first.
-    pub fn words_of(&self, cell: u64) -> (u32, u32) {
+    pub(crate) fn words_of(&self, cell: u64) -> (u32, u32) {
         // The largest a with a (a + 1) / 2 <= cell; 128 bits, because 8 cells need 67.
         let larger = ((8 * u128::from(cell) + 1).isqrt() - 1) / 2;
         let smaller = u128::from(cell) - larger * (larger + 1) / 2;

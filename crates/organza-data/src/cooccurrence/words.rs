@@ -41,11 +41,6 @@ impl WordCounts {
         self.plan.event()
     }
 
-    /// The histogram behind it.
-    pub fn histogram_plan(&self) -> &HistogramPlan {
-        &self.plan
-    }
-
     /// The release, under the purpose `word counts`: charge it, then count.
     pub fn release(&self, source: &RandomSource) -> Release {
         self.plan.release("word counts", source)

@@ -31,7 +31,7 @@ pub struct BrownCounts {
 
 impl BrownCounts {
     /// The whole corpus.
-    pub const WHOLE: Self = Self { texts: 500, sentences: 57_340, tokens: 1_161_192 };
+    pub(crate) const WHOLE: Self = Self { texts: 500, sentences: 57_340, tokens: 1_161_192 };
 }
 
 impl std::fmt::Display for BrownCounts {
@@ -59,7 +59,7 @@ impl Brown {
 
     /// Whether a path looks like the corpus: a .tgz, or a folder with `ca01` in it or in its
     /// folder `package`.
-    pub fn is_at(path: &Path) -> bool {
+    pub(crate) fn is_at(path: &Path) -> bool {
         if path.is_dir() {
             return texts_folder(path).join("ca01").is_file();
         }

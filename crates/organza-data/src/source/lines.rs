@@ -30,35 +30,12 @@ pub(super) fn each_line(
 }
 
 fn each_line_within(
-    mut input: impl Read,
+    input: impl Read,
     named: Named<'_>,
     longest: usize,
     visit: &mut Visit<'_>,
 ) -> Result<(), DataError> {
-    let head = head(&mut input).map_err(DataError::read(named.file))?;
-    let gzip = head == GZIP;
-    let whole = BufReader::with_capacity(1 << 16, Cursor::new(head).chain(input));
-    if gzip {
-        let whole = BufReader::with_capacity(1 << 16, MultiGzDecoder::new(whole));
-        each_plain_line(whole, named, longest, visit)
-    } else {
-        each_plain_line(whole, named, longest, visit)
-    }
-}
-
-/// The first two bytes, or fewer if there are no more.
-fn head(input: &mut impl Read) -> io::Result<Vec<u8>> {
-    let mut head = Vec::with_capacity(GZIP.len());
-    input.take(GZIP.len() as u64).read_to_end(&mut head)?;
-    Ok(head)
-}
-
-fn each_plain_line(
-    mut input: impl BufRead,
-    named: Named<'_>,
-    longest: usize,
-    visit: &mut Visit<'_>,
-) -> Result<(), DataError> {
+    let mut input = unpacked(input).map_err(DataError::read(named.file))?;
     let mut place = Place { file: named.file.to_owned(), line: 0 };
     let mut bytes = Vec::new();
     loop {
@@ -78,6 +55,19 @@ fn each_plain_line(
             visit(Line { text, name: named.name, place: &place, tokenised: false })?;
         }
     }
+}
+
+/// What `input` holds, decompressed if it begins like gzip.
+pub(crate) fn unpacked<'a>(mut input: impl Read + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
+    let mut head = Vec::with_capacity(GZIP.len());
+    input.by_ref().take(GZIP.len() as u64).read_to_end(&mut head)?;
+    let gzip = head == GZIP;
+    let whole = BufReader::with_capacity(1 << 16, Cursor::new(head).chain(input));
+    Ok(if gzip {
+        Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(whole)))
+    } else {
+        Box::new(whole)
+    })
 }
 
 /// The line as text, without its end.

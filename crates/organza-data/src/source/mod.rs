@@ -6,7 +6,9 @@ mod path;
 
 pub use brown::{BROWN_PACKAGE, Brown, BrownCounts};
 pub use lines::LONGEST_LINE;
-pub use path::{StandardInput, TextPath, open};
+pub(crate) use lines::unpacked;
+pub(crate) use path::TextPath;
+pub use path::open;
 
 use crate::{DataError, Place};
 

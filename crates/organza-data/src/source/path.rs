@@ -29,13 +29,13 @@ pub fn open(path: &Path) -> Result<Box<dyn TextSource>, DataError> {
 /// with a dot are passed over, and so are files without text. A file's name
 /// (in a folder, its path inside it) is the name of its text.
 #[derive(Clone, Debug)]
-pub struct TextPath {
+pub(crate) struct TextPath {
     path: PathBuf,
 }
 
 impl TextPath {
     /// The text at `path`, which is not looked at yet.
-    pub fn new(path: impl Into<PathBuf>) -> Self {
+    pub(crate) fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 }
@@ -90,7 +90,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), DataError> {
 
 /// Plain text, or gzip, from standard input. It can be read once.
 #[derive(Clone, Copy, Debug)]
-pub struct StandardInput;
+pub(crate) struct StandardInput;
 
 impl TextSource for StandardInput {
     fn each_line(&self, visit: &mut Visit<'_>) -> Result<(), DataError> {

@@ -58,14 +58,14 @@ pub enum Categories {
 
 impl Column {
     /// Its name.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         match self {
             Self::Numeric { name, .. } | Self::Categorical { name, .. } => name,
         }
     }
 
     /// How many features it becomes.
-    pub fn width(&self) -> u64 {
+    pub(crate) fn width(&self) -> u64 {
         match self {
             Self::Numeric { .. } => 1,
             Self::Categorical { categories: Categories::Hashed(buckets), .. } => *buckets,

@@ -24,7 +24,7 @@ impl LabelKind {
     ///
     /// # Errors
     /// Says which labels there are.
-    pub fn accept(self, value: f64) -> Result<f64, RowProblem> {
+    pub(crate) fn accept(self, value: f64) -> Result<f64, RowProblem> {
         let (fits, expected) = match self {
             Self::Binary => {
                 (value == 1.0 || value == 0.0 || value == -1.0, "a class is 1 or 0 (or 1 and -1)")

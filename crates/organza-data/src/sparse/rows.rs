@@ -1,12 +1,9 @@
 //! Rows in memory: one list of entries, and where each row begins in it.
 
 use super::{MOST_FEATURES, RowProblem};
+use crate::dictionary::{self, Dictionary};
 use crate::{LeftOut, LineProblem, Place};
 use serde::Serialize;
-use std::collections::HashMap;
-
-/// The largest number of groups: their numbers take 32 bits.
-const MOST_GROUPS: u64 = 1 << 32;
 
 /// Sparse rows with their labels and groups: 8 bytes an entry, 16 bytes a row and 4 more with groups.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -18,7 +15,7 @@ pub struct SparseRows {
     labels: Vec<f64>,
     groups: Vec<u32>,
     #[serde(skip)]
-    names: HashMap<String, u32>,
+    names: Dictionary,
     #[serde(skip)]
     left_out: LeftOut,
 }
@@ -70,11 +67,6 @@ impl SparseRows {
     /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty()
-    }
-
-    /// How many entries are not zero, in all rows. *Not private.*
-    pub fn entries(&self) -> usize {
-        self.columns.len()
     }
 
     /// Row `index`; panics beyond the last, as a slice does.
@@ -159,14 +151,8 @@ impl SparseRows {
             if name.is_empty() {
                 return Err(RowProblem::EmptyGroup);
             }
-            let next = self.names.len() as u64;
-            if next >= MOST_GROUPS && !self.names.contains_key(name) {
-                return Err(RowProblem::TooManyGroups(MOST_GROUPS));
-            }
-            let number = match self.names.get(name) {
-                Some(number) => *number,
-                None => *self.names.entry(name.to_owned()).or_insert(next as u32),
-            };
+            let number =
+                self.names.number(name).ok_or(RowProblem::TooManyGroups(dictionary::LARGEST))?;
             self.groups.push(number);
         }
         self.starts.push(self.columns.len());
@@ -197,7 +183,7 @@ mod tests {
         );
         assert!(rows.row(1).columns.is_empty() && (rows.row(2).norm() - 3.0).abs() < 1e-12);
         assert_eq!(rows.groups(), Some(&[0, 1, 0][..]));
-        assert_eq!((rows.len(), rows.entries(), rows.largest_column()), (3, 3, 10));
+        assert_eq!((rows.len(), rows.values.len(), rows.largest_column()), (3, 3, 10));
     }
 
     #[test]

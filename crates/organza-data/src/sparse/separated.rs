@@ -2,11 +2,10 @@
 
 use super::columns::Field;
 use super::{Columns, LabelKind, RowProblem, SparseRows, UnreleasedRows};
+use crate::source::unpacked;
 use crate::{DataError, LineProblem, Place};
 use csv::{ErrorKind, ReaderBuilder, StringRecord};
-use flate2::bufread::MultiGzDecoder;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 /// Reads a table whose fields are parted by `delimiter`, a comma or a tab, row by row. Rows that make no sense are
@@ -38,7 +37,7 @@ pub fn read_unreleased(
     let mut reader = ReaderBuilder::new()
         .delimiter(delimiter)
         .flexible(true)
-        .from_reader(opened(path).map_err(DataError::read(path))?);
+        .from_reader(File::open(path).and_then(unpacked).map_err(DataError::read(path))?);
     let header: Vec<String> =
         reader.headers().map_err(failed)?.iter().map(|name| name.trim().to_owned()).collect();
     let table = |problem| DataError::Table { path: path.to_owned(), problem };
@@ -55,16 +54,6 @@ pub fn read_unreleased(
         rows.take(outcome, &Place { file: path.to_owned(), line });
     }
     Ok(resolved.finish(rows))
-}
-
-/// The bytes of a file, decompressed if it begins like gzip.
-fn opened(path: &Path) -> io::Result<Box<dyn BufRead>> {
-    let mut plain = BufReader::with_capacity(1 << 16, File::open(path)?);
-    Ok(if plain.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
-        Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(plain)))
-    } else {
-        Box::new(plain)
-    })
 }
 
 fn failure(path: &Path, error: csv::Error) -> DataError {

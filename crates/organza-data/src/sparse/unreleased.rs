@@ -55,7 +55,7 @@ impl UnreleasedRows {
     }
 
     /// The private categories of a row: one of each private column. *Not private.*
-    pub fn categories(&self, row: usize) -> impl Iterator<Item = Category<'_>> {
+    pub(crate) fn categories(&self, row: usize) -> impl Iterator<Item = Category<'_>> {
         let columns = self.rows.row(row).columns.iter();
         columns.filter_map(move |column| {
             let place = u64::from(*column).checked_sub(self.known)?;

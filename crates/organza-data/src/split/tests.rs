@@ -15,7 +15,10 @@ fn text(lines: &[String], layout: Layout) -> TokenisedText {
 
 fn samples(lines: &[String], layout: Layout) -> Samples {
     let text = text(lines, layout);
-    let vocabulary = DeclaredPublic::at_least(1).vocabulary(&text).unwrap().vocabulary;
+    let vocabulary = DeclaredPublic { minimum_count: Some(1), ..DeclaredPublic::default() }
+        .vocabulary(&text)
+        .unwrap()
+        .vocabulary;
     Samples::new(text.into_corpus(&vocabulary), Objective::SkipGram, 3).unwrap()
 }
 

@@ -10,7 +10,7 @@ pub use private::{
 
 use crate::source::TextPath;
 use crate::{DataError, LineProblem, TextSource, TokenisedText};
-use organza_ledger::{Event, PublicFact};
+use organza_ledger::PublicFact;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ impl Vocabulary {
     ///
     /// # Errors
     /// When there are fewer than two distinct words: a model has nothing to tell apart then.
-    pub fn new(words: Vec<Box<str>>) -> Result<Self, DataError> {
+    pub(crate) fn new(words: Vec<Box<str>>) -> Result<Self, DataError> {
         let mut ids = HashMap::with_capacity(words.len());
         let mut kept = Vec::with_capacity(words.len());
         for word in words {
@@ -56,13 +56,8 @@ impl Vocabulary {
         &self.words
     }
 
-    /// The word of an id.
-    pub fn word(&self, id: u32) -> Option<&str> {
-        self.words.get(id as usize).map(|word| &**word)
-    }
-
     /// The id of a word.
-    pub fn id(&self, word: &str) -> Option<u32> {
+    pub(crate) fn id(&self, word: &str) -> Option<u32> {
         self.ids.get(word).copied()
     }
 }
@@ -81,13 +76,9 @@ pub struct VocabularyRelease {
 /// # Privacy
 /// A rare word in a vocabulary can give away that one person's text is in the data. So a vocabulary
 /// either comes from elsewhere, or is declared public by a person and named on the certificate, or is
-/// released by a mechanism. In the last case [`VocabularySource::event`] is what that release costs.
-/// It depends on settings alone, so that it can be charged first; the source is then built with the
-/// proof of the charge, [`organza_ledger::Charged`], and cannot release anything without it.
+/// released by a mechanism, which is a [`PrivateVocabularyPlan`] and no such source: its event depends on settings
+/// alone, so that it can be charged first, and it releases nothing without the proof of the charge.
 pub trait VocabularySource {
-    /// What [`VocabularySource::vocabulary`] costs; nothing for vocabularies that are public.
-    fn event(&self) -> Option<Event>;
-
     /// The vocabulary for a text.
     ///
     /// # Errors
@@ -133,10 +124,6 @@ impl FromFile {
 }
 
 impl VocabularySource for FromFile {
-    fn event(&self) -> Option<Event> {
-        None
-    }
-
     fn vocabulary(&self, _text: &TokenisedText) -> Result<VocabularyRelease, DataError> {
         let vocabulary = Vocabulary::new(self.read()?)?;
         let mut hash = Sha256::new();
@@ -174,11 +161,6 @@ impl DeclaredPublic {
         Self { size: Some(size), minimum_count: None }
     }
 
-    /// All words that occur `minimum_count` times or more, the most frequent first.
-    pub fn at_least(minimum_count: u64) -> Self {
-        Self { size: None, minimum_count: Some(minimum_count) }
-    }
-
     fn statement(self, found: usize) -> String {
         let which = if self.size.is_some() { "the most frequent words" } else { "all words" };
         let often = self
@@ -192,10 +174,6 @@ impl DeclaredPublic {
 }
 
 impl VocabularySource for DeclaredPublic {
-    fn event(&self) -> Option<Event> {
-        None
-    }
-
     fn vocabulary(&self, text: &TokenisedText) -> Result<VocabularyRelease, DataError> {
         let counts = text.lines().counts();
         let mut words: Vec<_> = text.words().iter().zip(&counts).collect();
@@ -228,7 +206,6 @@ mod tests {
     }
 
     fn words(source: &dyn VocabularySource) -> Result<(Vec<String>, String), DataError> {
-        assert_eq!(source.event(), None);
         let release = source.vocabulary(&text())?;
         assert_eq!(release.fact.name, "vocabulary");
         let words = release.vocabulary.words().iter().map(|word| word.to_string()).collect();
@@ -244,7 +221,8 @@ mod tests {
             "{said}"
         );
         assert_eq!(words(&DeclaredPublic::most_frequent(3)).unwrap().0, ["a", "b", "c"]);
-        let (all, said) = words(&DeclaredPublic::at_least(2)).unwrap();
+        let (all, said) =
+            words(&DeclaredPublic { minimum_count: Some(2), ..DeclaredPublic::default() }).unwrap();
         assert_eq!(all, ["a", "b", "c", "z"]);
         assert!(said.starts_with("all words that occur 2 times or more (4), counted"), "{said}");
         let both = DeclaredPublic { size: Some(10), minimum_count: Some(3) };
@@ -255,7 +233,10 @@ mod tests {
     fn a_size_that_cannot_be_had_is_refused() {
         let error = words(&DeclaredPublic::most_frequent(6)).unwrap_err().to_string();
         assert!(error.contains("a vocabulary of 6 words") && error.contains("only 5"), "{error}");
-        for source in [DeclaredPublic::most_frequent(1), DeclaredPublic::at_least(4)] {
+        for source in [
+            DeclaredPublic::most_frequent(1),
+            DeclaredPublic { minimum_count: Some(4), ..DeclaredPublic::default() },
+        ] {
             let error = words(&source).unwrap_err();
             assert!(matches!(error, DataError::VocabularyTooSmall { .. }), "{error}");
         }
@@ -271,9 +252,9 @@ mod tests {
         let vocabulary = Vocabulary::new(["x", "y", "x", "z"].map(Box::from).into()).unwrap();
         assert_eq!(vocabulary.len(), 3);
         for id in 0..3 {
-            assert_eq!(vocabulary.id(vocabulary.word(id).unwrap()), Some(id));
+            assert_eq!(vocabulary.id(&vocabulary.words()[id as usize]), Some(id));
         }
-        assert_eq!((vocabulary.id("w"), vocabulary.word(3)), (None, None));
+        assert_eq!(vocabulary.id("w"), None);
     }
 
     #[test]

@@ -1,12 +1,11 @@
 //! A vocabulary that is released by a mechanism.
 
-use super::{Vocabulary, VocabularyRelease, VocabularySource, fact};
+use super::Vocabulary;
 use crate::{Corpus, DataError, TokenisedText};
-use organza_ledger::{Charged, Event, Neighbouring, PublicFact, Unit};
+use organza_ledger::{Charged, Event, Neighbouring, Unit};
 use organza_mechanism::{
     ItemCounts, ItemRule, ItemSettings, ItemsPlan, PlanError, RandomSource, Release,
 };
-use std::sync::Mutex;
 
 /// The words of a training pair.
 const WORDS_OF_PAIR: u64 = 2;
@@ -82,19 +81,14 @@ impl PrivateVocabularyPlan {
         self.items.event()
     }
 
-    /// The noisy count that a word must reach.
-    pub fn threshold(&self) -> f64 {
-        self.items.threshold()
-    }
-
     /// The release, under the purpose `vocabulary`: charge it, then hand in the proof.
     pub fn release(&self, source: &RandomSource) -> Release {
         self.items.release("vocabulary", source)
     }
 
-    /// The source of the vocabulary, now that it is paid for.
+    /// The vocabulary, now that it is paid for.
     pub fn paid(self, release: Release, paid: Charged) -> PrivateVocabulary {
-        PrivateVocabulary { plan: self, unused: Mutex::new(Some((release, paid))) }
+        PrivateVocabulary { plan: self, release, paid }
     }
 }
 
@@ -102,7 +96,8 @@ impl PrivateVocabularyPlan {
 #[derive(Debug)]
 pub struct PrivateVocabulary {
     plan: PrivateVocabularyPlan,
-    unused: Mutex<Option<(Release, Charged)>>,
+    release: Release,
+    paid: Charged,
 }
 
 /// A released vocabulary with what the release tells beside the words.
@@ -112,25 +107,19 @@ pub struct PrivateWords {
     pub vocabulary: Vocabulary,
     /// The noisy count of each word: of units, weighted where the rule weights them.
     pub counts: Vec<f64>,
-    /// The standard deviation of the noise on a count.
-    pub deviation: f64,
-    /// What the vocabulary is, in words.
-    pub fact: PublicFact,
 }
 
 impl PrivateVocabulary {
     /// Releases the words of a text with their noisy counts.
     ///
     /// # Errors
-    /// If the charge was not for this release, if it was used already, if the text has no such units,
-    /// or if fewer than two words reached the threshold.
-    pub fn words(&self, text: &TokenisedText) -> Result<PrivateWords, DataError> {
-        let settings = &self.plan.settings;
+    /// If the charge was not for this release, if the text has no such units, or if fewer than two words reached the
+    /// threshold.
+    pub fn words(self, text: &TokenisedText) -> Result<PrivateWords, DataError> {
+        let Self { plan: PrivateVocabularyPlan { settings, items }, release, paid } = self;
         if settings.unit == Unit::User && text.lines().user_count().is_none() {
             return Err(DataError::NoUsers);
         }
-        let mut unused = self.unused.lock().map_err(|_| DataError::VocabularyReleased)?;
-        let (release, paid) = unused.take().ok_or(DataError::VocabularyReleased)?;
         // Words are counted by their place in the alphabet: what decides among equals is then the
         // word itself, and not where it first stood.
         let mut alphabet: Vec<u32> = (0..text.words().len() as u32).collect();
@@ -139,38 +128,15 @@ impl PrivateVocabulary {
         for (place, number) in (0_u32..).zip(&alphabet) {
             rank[*number as usize] = place;
         }
-        let mut counts = self.plan.items.counts(release);
-        add_units(text.lines(), settings, &rank, &mut counts);
+        let mut counts = items.counts(release);
+        add_units(text.lines(), &settings, &rank, &mut counts);
         let noisy = counts.noise(paid)?;
 
         let most = settings.size.unwrap_or(usize::MAX);
         let word = |place: u32| text.words()[alphabet[place as usize] as usize].clone();
-        let (words, counts): (Vec<_>, Vec<_>) =
+        let (words, counts) =
             noisy.items().iter().take(most).map(|(place, count)| (word(*place), *count)).unzip();
-        let vocabulary = Vocabulary::new(words)?;
-        let fact = fact(self.statement(vocabulary.len()));
-        let deviation = self.plan.items.deviation();
-        Ok(PrivateWords { vocabulary, counts, deviation, fact })
-    }
-
-    fn statement(&self, found: usize) -> String {
-        let PrivateVocabularySettings { unit, words_per_unit, .. } = self.plan.settings;
-        let threshold = self.plan.threshold();
-        format!(
-            "{found} words, released with noise and charged on the ledger (unit {unit}, at most \
-             {words_per_unit} words of each, noisy counts from {threshold:.1} on)"
-        )
-    }
-}
-
-impl VocabularySource for PrivateVocabulary {
-    fn event(&self) -> Option<Event> {
-        Some(self.plan.event())
-    }
-
-    fn vocabulary(&self, text: &TokenisedText) -> Result<VocabularyRelease, DataError> {
-        let PrivateWords { vocabulary, fact, .. } = self.words(text)?;
-        Ok(VocabularyRelease { vocabulary, fact })
+        Ok(PrivateWords { vocabulary: Vocabulary::new(words)?, counts })
     }
 }
 

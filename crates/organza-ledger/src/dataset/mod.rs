@@ -140,7 +140,7 @@ impl DataSetLedger {
     ///
     /// # Errors
     /// As [`DataSetLedger::reserve`].
-    pub fn check(&self, shares: &[Share]) -> Result<(), DataSetError> {
+    pub(crate) fn check(&self, shares: &[Share]) -> Result<(), DataSetError> {
         let (_, _, charges) = read(&self.path, Replay::read(&self.path)?)?;
         let mut sums = charges.iter().fold(Sums::default(), Sums::with);
         for share in shares {

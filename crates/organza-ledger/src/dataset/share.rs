@@ -47,7 +47,7 @@ impl LedgerSettings {
     /// Whether all of `shares` fit at this moment: to refuse early.
     ///
     /// # Errors
-    /// As [`DataSetLedger::named`] and [`DataSetLedger::check`].
+    /// As [`DataSetLedger::named`] and [`DataSetLedger::reserve`].
     pub fn check(&self, shares: &[Share]) -> Result<(), DataSetError> {
         DataSetLedger::named(self)?.check(shares)
     }

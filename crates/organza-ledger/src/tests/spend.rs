@@ -36,17 +36,17 @@ fn properly(budget: &Budget, ledger: &mut Ledger, charge: Charge) -> bool {
 
 /// Broken twin: it writes first and asks later.
 fn asking_too_late(budget: &Budget, ledger: &mut Ledger, charge: Charge) -> bool {
-    ledger.append(charge).is_ok() && budget.spent(ledger, &ACCOUNT).unwrap() <= budget.epsilon()
+    ledger.append(charge).is_ok() && budget.spent(ledger, &ACCOUNT).unwrap() <= budget.epsilon
 }
 
 /// Broken twin: it asks, but whether there is anything left, not whether there is enough.
 fn asking_for_too_little(budget: &Budget, ledger: &mut Ledger, charge: Charge) -> bool {
-    budget.spent(ledger, &ACCOUNT).unwrap() < budget.epsilon() && ledger.append(charge).is_ok()
+    budget.spent(ledger, &ACCOUNT).unwrap() < budget.epsilon && ledger.append(charge).is_ok()
 }
 
 /// Broken twin: it confirms without writing.
 fn writing_nothing(budget: &Budget, ledger: &mut Ledger, _charge: Charge) -> bool {
-    budget.spent(ledger, &ACCOUNT).unwrap() < budget.epsilon()
+    budget.spent(ledger, &ACCOUNT).unwrap() < budget.epsilon
 }
 
 /// Charges blocks of these lengths: what is on the disk must be just what was confirmed, and never
@@ -169,7 +169,7 @@ fn a_copy_is_free_and_fresh_noise_is_not() {
         let charged = budget.charge(&mut ledger, &ACCOUNT, charge.clone()).unwrap();
         assert_eq!(charged.charge(), &charge);
         let cost = budget.spent(&ledger, &ACCOUNT).unwrap() - before;
-        assert_eq!(charged.is_copy(), cost == 0.0);
+        assert_eq!(charged.spent().is_none(), cost == 0.0);
         cost
     };
     // The same key: all of the block, or a part of it.
@@ -209,7 +209,7 @@ fn a_copy_needs_the_same_relation_too() {
     let matching = Budget::new(1.0, header().delta, Neighbouring::ReplaceOne).unwrap();
     let account = Summing(Neighbouring::ReplaceOne);
     let _ = matching.charge(&mut ledger, &account, charge.clone()).unwrap();
-    assert!(matching.charge(&mut ledger, &account, charge.clone()).unwrap().is_copy());
+    assert!(matching.charge(&mut ledger, &account, charge.clone()).unwrap().spent().is_none());
     assert!(budget(1.0).charge(&mut ledger, &ACCOUNT, charge).is_err());
 }
 

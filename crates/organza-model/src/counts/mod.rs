@@ -29,7 +29,7 @@
 //!   eigenvalues). Without signal M is 0 exactly when the operator norm of the gradient at 0 is at most
 //!   the penalty; for independent entries of variances S this norm is about 2 sqrt(rho(S)), rho the
 //!   largest eigenvalue (for equal variances s^2: 2 s sqrt(V), Wigner). The penalty is
-//!   [`PENALTY_SHARE`] of that: it follows from the noise, word counts and the size of the vocabulary.
+//!   `PENALTY_SHARE` of that: it follows from the noise, word counts and the size of the vocabulary.
 //!
 //! Everything is a function of what was released, so nothing is charged and nothing is tuned on private
 //! data; the problem is convex, so training stops when it has settled, without a look at held-out text.
@@ -48,7 +48,7 @@ mod spectrum;
 mod table;
 mod tall;
 
-pub use noise::CountNoise;
+pub use noise::NoiseLaw;
 
 use crate::{Layout, ModelError, WordVectors, frequency_bias};
 use thiserror::Error;
@@ -56,7 +56,7 @@ use thiserror::Error;
 /// The penalty as a share of the operator norm that noise alone would have. Chosen on the public
 /// validation text of the Brown corpus among 0.8, 0.9 and 1: below it the noise comes through where there
 /// is much of it, above it small but real associations are lost.
-pub const PENALTY_SHARE: f64 = 0.9;
+pub(crate) const PENALTY_SHARE: f64 = 0.9;
 
 /// Up to so many words, cells that were not released are treated one by one.
 pub const DENSE_WORDS: u32 = 2048;
@@ -78,7 +78,7 @@ pub struct NoisyCounts<'a> {
     /// The released cells, each at most once.
     pub pairs: &'a [CountedPair],
     /// The noise on each cell, in counts.
-    pub noise: CountNoise,
+    pub noise: NoiseLaw,
     /// The bar that noisy counts had to reach to be released. Without a bar all cells were, unless
     /// there is no noise: then those that are not listed are empty.
     pub bar: Option<f64>,

@@ -5,7 +5,7 @@ use std::f64::consts::{PI, SQRT_2};
 
 /// The law of the noise on each cell of a released table.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum CountNoise {
+pub enum NoiseLaw {
     /// None: the counts are true.
     None,
     /// Whole numbers z with probability in proportion to exp(-rate |z|): exact counts with budget
@@ -29,9 +29,9 @@ struct Above {
     square: f64,
 }
 
-impl CountNoise {
+impl NoiseLaw {
     /// The variance of the noise of a cell.
-    pub fn variance(&self) -> f64 {
+    pub(crate) fn variance(&self) -> f64 {
         match *self {
             Self::None => 0.0,
             Self::DiscreteLaplace { rate } => {
@@ -111,7 +111,7 @@ pub(super) struct Correction {
 
 impl Correction {
     /// Without a bar nothing is to be corrected.
-    fn none(noise: &CountNoise) -> Self {
+    fn none(noise: &NoiseLaw) -> Self {
         let variance = noise.variance();
         Self { offset: 0.0, missing: 0.0, variance, variance_of_likely: variance }
     }
@@ -123,7 +123,7 @@ impl Correction {
     /// which is made equal to u at u = 0 and at u = `likely`: two linear equations. With `likely` the
     /// larger of a single co-occurrence and what word counts let expect, cells of rare words, which hold
     /// nothing or little, are unbiased, and so are those of frequent words, whose `offset` is nearly 0.
-    pub(super) fn new(noise: &CountNoise, bar: Option<f64>, likely: f64) -> Self {
+    pub(super) fn new(noise: &NoiseLaw, bar: Option<f64>, likely: f64) -> Self {
         let Some(bar) = bar else { return Self::none(noise) };
         let (empty, one) = (noise.above(bar), noise.above(bar - likely));
         let mean_of_one = one.mean + likely * one.chance;
@@ -168,7 +168,7 @@ mod tests {
         for rate in [0.3, 1.0, 3.0] {
             for bar in [-4.0, -0.5, 0.0, 0.5, 1.0, 3.0, 7.2] {
                 let (closed, sum) =
-                    (CountNoise::DiscreteLaplace { rate }.above(bar), by_sum(rate, bar));
+                    (NoiseLaw::DiscreteLaplace { rate }.above(bar), by_sum(rate, bar));
                 assert!((closed.chance - sum.chance).abs() < 1e-12, "{rate} {bar}");
                 assert!((closed.mean - sum.mean).abs() < 1e-12, "{rate} {bar}");
                 assert!((closed.square - sum.square).abs() < 1e-9, "{rate} {bar}");
@@ -180,7 +180,7 @@ mod tests {
     fn parts_of_the_gaussian_law_agree_with_quadrature() {
         let deviation = 1.7;
         for bar in [-2.0, 0.0, 0.4, 3.0] {
-            let closed = CountNoise::Gaussian { deviation }.above(bar);
+            let closed = NoiseLaw::Gaussian { deviation }.above(bar);
             let mut sum = [0.0; 3];
             let step = 1e-4;
             for place in 0..400_000 {
@@ -200,9 +200,9 @@ mod tests {
     #[test]
     fn corrected_cells_are_unbiased_where_it_is_promised() {
         for (noise, bar) in [
-            (CountNoise::DiscreteLaplace { rate: 1.0 }, 4.0),
-            (CountNoise::DiscreteLaplace { rate: 3.0 }, 2.0),
-            (CountNoise::Gaussian { deviation: 5.0 }, 12.5),
+            (NoiseLaw::DiscreteLaplace { rate: 1.0 }, 4.0),
+            (NoiseLaw::DiscreteLaplace { rate: 3.0 }, 2.0),
+            (NoiseLaw::Gaussian { deviation: 5.0 }, 12.5),
         ] {
             let single = 2.0;
             let correction = Correction::new(&noise, Some(bar), single);
@@ -215,16 +215,16 @@ mod tests {
             }
             assert!(correction.missing < 0.0 && correction.variance > 0.0, "{correction:?}");
         }
-        let dense = Correction::new(&CountNoise::DiscreteLaplace { rate: 1.0 }, None, 2.0);
+        let dense = Correction::new(&NoiseLaw::DiscreteLaplace { rate: 1.0 }, None, 2.0);
         assert_eq!((dense.offset, dense.missing), (0.0, 0.0));
     }
 
     #[test]
     fn noise_that_is_none_is_refused() {
         for value in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert!(CountNoise::DiscreteLaplace { rate: value }.check().is_err());
-            assert!(CountNoise::Gaussian { deviation: value }.check().is_err());
+            assert!(NoiseLaw::DiscreteLaplace { rate: value }.check().is_err());
+            assert!(NoiseLaw::Gaussian { deviation: value }.check().is_err());
         }
-        assert!(CountNoise::None.check().is_ok());
+        assert!(NoiseLaw::None.check().is_ok());
     }
 }

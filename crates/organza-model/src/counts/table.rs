@@ -2,7 +2,7 @@
 
 use super::cells::{Cells, Entry, Word};
 use super::noise::Correction;
-use super::{CountNoise, CountedPair, CountsError, CountsSettings, NoisyCounts, frequency_bias};
+use super::{CountedPair, CountsError, CountsSettings, NoiseLaw, NoisyCounts, frequency_bias};
 use crate::{ModelError, WordVectors};
 use rayon::prelude::*;
 
@@ -25,7 +25,7 @@ pub(super) struct Table {
 /// What is public about every cell.
 #[derive(Clone, Copy)]
 struct CellLaw {
-    noise: CountNoise,
+    noise: NoiseLaw,
     bar: Option<f64>,
     pairs_per_count: f64,
 }
@@ -160,7 +160,7 @@ impl Table {
         let words = self.words.len();
         let expected = words as u64 * (words as u64 + 1) / 2;
         let found = counts.pairs.len() as u64;
-        if counts.bar.is_none() && counts.noise != CountNoise::None && found != expected {
+        if counts.bar.is_none() && counts.noise != NoiseLaw::None && found != expected {
             return Err(CountsError::Missing { found, expected });
         }
         let mut rows: Vec<Vec<(u32, f64)>> = vec![Vec::new(); words];

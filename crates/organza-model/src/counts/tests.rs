@@ -78,7 +78,7 @@ fn settings() -> CountsSettings<'static> {
 fn noisy(drawn: &Drawn, rate: f64, bar: Option<f64>) -> NoisyCounts<'_> {
     NoisyCounts {
         pairs: &drawn.pairs,
-        noise: CountNoise::DiscreteLaplace { rate },
+        noise: NoiseLaw::DiscreteLaplace { rate },
         bar,
         pairs_per_count: 1.0,
         word_counts: &drawn.words,
@@ -250,7 +250,7 @@ fn what_makes_no_sense_is_refused() {
     assert!(matches!(refused(NoisyCounts { pairs: &pairs, ..good }), CountsError::Model(_)));
     pairs[1].count = f64::NAN;
     assert!(matches!(refused(NoisyCounts { pairs: &pairs, ..good }), CountsError::Number { .. }));
-    let noise = CountNoise::Gaussian { deviation: -1.0 };
+    let noise = NoiseLaw::Gaussian { deviation: -1.0 };
     assert_eq!(refused(NoisyCounts { noise, ..good }), CountsError::Noise);
     let few = NoisyCounts { word_counts: &whole.words[1..], ..good };
     assert!(matches!(refused(few), CountsError::Model(ModelError::Length { .. })));

@@ -42,7 +42,7 @@ fn drawn(words: usize, seed: u64) -> (Vec<CountedPair>, Vec<f64>) {
 fn noisy<'a>(pairs: &'a [CountedPair], word_counts: &'a [f64]) -> NoisyCounts<'a> {
     NoisyCounts {
         pairs,
-        noise: CountNoise::DiscreteLaplace { rate: RATE },
+        noise: NoiseLaw::DiscreteLaplace { rate: RATE },
         bar: Some(BAR),
         pairs_per_count: 1.0,
         word_counts,

@@ -7,7 +7,6 @@
 pub(crate) mod logistic;
 pub(crate) mod rows;
 
-use logistic::LANES;
 use pulp::{Arch, Simd, WithSimd};
 
 /// The inner product of two rows of the same length (of the shorter one's length otherwise).
@@ -18,13 +17,6 @@ pub fn dot(left: &[f32], right: &[f32]) -> f32 {
 /// Adds `scale` times `source` to `target`, as far as both reach.
 pub fn add_scaled(target: &mut [f32], scale: f32, source: &[f32]) {
     Arch::new().dispatch(AddScaled { target, scale, source });
-}
-
-/// Replaces each value z by sigmoid(z) = 1 / (1 + exp(-z)), to a few units in the last place.
-///
-/// Below -80 the result is zero: products with it would be denormal, and slow.
-pub fn sigmoid(values: &mut [f32]) {
-    Arch::new().dispatch(Sigmoid { values });
 }
 
 struct Dot<'a> {
@@ -56,32 +48,34 @@ impl WithSimd for AddScaled<'_> {
     }
 }
 
-struct Sigmoid<'a> {
-    values: &'a mut [f32],
-}
-
-impl WithSimd for Sigmoid<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let (blocks, rest) = self.values.as_chunks_mut::<LANES>();
-        for block in blocks {
-            *block = logistic::softplus_and_sigmoid(block).1;
-        }
-        if !rest.is_empty() {
-            let mut block = [0.0; LANES];
-            block[..rest.len()].copy_from_slice(rest);
-            let (_, sigmoid) = logistic::softplus_and_sigmoid(&block);
-            rest.copy_from_slice(&sigmoid[..rest.len()]);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use logistic::LANES;
     use proptest::prelude::*;
+
+    /// Each value z becomes sigmoid(z), by the instructions of this processor.
+    fn sigmoid(values: &mut [f32]) {
+        Arch::new().dispatch(Sigmoid { values });
+    }
+
+    struct Sigmoid<'a> {
+        values: &'a mut [f32],
+    }
+
+    impl WithSimd for Sigmoid<'_> {
+        type Output = ();
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, _: S) {
+            for values in self.values.chunks_mut(LANES) {
+                let mut block = [0.0; LANES];
+                block[..values.len()].copy_from_slice(values);
+                let (_, sigmoid) = logistic::softplus_and_sigmoid(&block);
+                values.copy_from_slice(&sigmoid[..values.len()]);
+            }
+        }
+    }
 
     proptest! {
         #[test]

@@ -11,7 +11,7 @@ mod vocabulary;
 pub use query::Neighbour;
 pub use saved::SavedModel;
 pub use similarity::{Similarity, WordPair, read_pairs, spearman};
-pub use vocabulary::{check_words, read_words, write_words};
+pub use vocabulary::{read_words, write_words};
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -9,17 +9,11 @@ use std::path::Path;
 /// The longest word, in bytes. Files with longer ones are not what they seem.
 pub(super) const LONGEST_WORD: usize = 4096;
 
-/// Checks that words can be written to word2vec files, which separate them by spaces and line ends:
-/// none is empty, holds white space or a control character, is longer than 4,096 bytes, or comes
-/// twice.
+/// The numbers of the words in the order of their spelling.
 ///
 /// # Errors
-/// The first word of which that does not hold.
-pub fn check_words(words: &[String]) -> Result<(), VectorsError> {
-    order(words).map(|_| ())
-}
-
-/// The numbers of the words in the order of their spelling.
+/// Names the first word that cannot stand in word2vec files, which separate words by spaces and line ends: one that is
+/// empty, holds white space or a control character, is longer than 4,096 bytes, or comes twice.
 pub(super) fn order(words: &[String]) -> Result<Vec<u32>, VectorsError> {
     let error = |number: usize, problem| {
         let word = words[number].chars().take(100).collect();
@@ -52,9 +46,10 @@ pub(super) fn order(words: &[String]) -> Result<Vec<u32>, VectorsError> {
 /// Writes one word a line.
 ///
 /// # Errors
-/// When [`check_words`] has one, or the disk.
+/// When a word is empty, holds white space or a control character, is longer than 4,096 bytes or comes twice, or what
+/// the disk says.
 pub fn write_words(path: &Path, words: &[String]) -> Result<(), VectorsError> {
-    check_words(words)?;
+    order(words)?;
     write(path, Readers::Usual, |writer| {
         for word in words {
             writeln!(writer, "{word}")?;
@@ -67,7 +62,7 @@ pub fn write_words(path: &Path, words: &[String]) -> Result<(), VectorsError> {
 /// Reads one word a line.
 ///
 /// # Errors
-/// When the file cannot be read, or its words are none: not UTF-8, or as [`check_words`] says.
+/// When the file cannot be read, or its words are none: not UTF-8, or such as [`write_words`] refuses.
 pub fn read_words(path: &Path) -> Result<Vec<String>, VectorsError> {
     let file = File::open(path).map_err(VectorsError::file("open", path))?;
     let mut reader = BufReader::new(file);
@@ -75,7 +70,7 @@ pub fn read_words(path: &Path) -> Result<Vec<String>, VectorsError> {
     while let Some(line) = read_line(&mut reader, LONGEST_WORD, path, words.len() + 1)? {
         words.push(line);
     }
-    check_words(&words).map_err(|error| match error {
+    order(&words).map_err(|error| match error {
         VectorsError::Word { number, word, problem } => {
             VectorsError::format(path, format!("line {number}"), format!("{word:?} {problem}"))
         }
@@ -128,7 +123,7 @@ mod tests {
         let long = "x".repeat(LONGEST_WORD + 1);
         for bad in ["", "two words", "line\nend", "tab\t", "no\u{a0}break", "\u{7}", "the", &long] {
             let words = ["the".to_owned(), bad.to_owned()];
-            let message = check_words(&words).expect_err("refused").to_string();
+            let message = order(&words).expect_err("refused").to_string();
             assert!(message.starts_with("word 2 of the vocabulary"), "{message}");
         }
     }

@@ -25,7 +25,8 @@ pub struct Scratch {
 }
 
 impl WordVectors {
-    /// The loss of a sample: summed over the positive and the negatives, not averaged.
+    /// Adds the gradient of `weight` times the loss of a sample to the rows of `gradient`, and returns the loss (without
+    /// the weight): summed over the positive and the negatives, not averaged.
     ///
     /// With x the mean of the vectors of the input words, y_w the output vector and b_w the bias of
     /// a word w (zero in the tied layout, where y_w is also the input vector of w),
@@ -33,21 +34,6 @@ impl WordVectors {
     /// ```text
     /// loss = - ln sigmoid(x . y_positive + b_positive) - sum over negatives ln sigmoid(-(x . y_negative + b_negative))
     /// ```
-    ///
-    /// # Errors
-    /// When the sample belongs to another model, or no input word is given.
-    pub fn loss(
-        &self,
-        weights: &dyn ReadRows,
-        sample: Sample<'_>,
-        scratch: &mut Scratch,
-    ) -> Result<f64, ModelError> {
-        self.check(sample)?;
-        Ok(Arch::new().dispatch(Loss { model: self, weights, sample, scratch }))
-    }
-
-    /// Adds the gradient of `weight` times the loss to the rows of `gradient`, and returns the loss
-    /// (without the weight).
     ///
     /// # Derivation
     /// Let the outputs j = 0, 1, ... be the positive and the negatives, w_j their words, and
@@ -218,20 +204,6 @@ impl<'a> Loss<'a> {
             loss += f64::from(*term);
         }
         (loss, outputs)
-    }
-}
-
-impl WithSimd for Loss<'_> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(mut self, simd: S) -> f64 {
-        self.input(simd);
-        let mut loss = 0.0;
-        for first in (0..=self.sample.negatives.len()).step_by(LANES) {
-            loss += self.outputs(simd, first).0;
-        }
-        loss
     }
 }
 

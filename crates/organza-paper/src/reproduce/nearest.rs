@@ -76,7 +76,7 @@ impl Ended {
     }
 
     /// Test loss less training loss.
-    pub fn gap(&self) -> f64 {
+    pub(crate) fn gap(&self) -> f64 {
         self.test_loss - self.train_loss
     }
 }

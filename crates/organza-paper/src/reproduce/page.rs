@@ -59,10 +59,6 @@ fn loss(value: f64) -> Cell {
     Cell::from(value).not_private(WHY)
 }
 
-fn epsilon(value: Option<f64>) -> Cell {
-    value.map_or(Cell::from(f64::NAN), |value| Cell::number(value, cost(value)))
-}
-
 fn claims(found: &Reproduction) -> Section {
     let mut table = Table::new("claims", ["the paper says", "here", "by these figures"]);
     for claim in &found.claims {
@@ -107,7 +103,7 @@ fn figure_1(panels: &[Panel]) -> Section {
         table = table.row([
             (*name).into(),
             Cell::from(printed_epsilon.unwrap_or(f64::NAN)),
-            epsilon(ended.epsilon),
+            Cell::cost(ended.epsilon),
             loss(ended.start_test_loss),
             loss(ended.train_loss),
             loss(ended.test_loss),
@@ -173,7 +169,7 @@ fn figure_2(canaries: &[Canary]) -> Section {
         table = table.row([
             canary.repeats.into(),
             canary.column.into(),
-            epsilon(canary.epsilon),
+            Cell::cost(canary.epsilon),
             printed(canary.printed),
             loss(inserted.distance),
             loss(inserted.p_value),
@@ -227,7 +223,7 @@ fn nearest(found: &Nearest) -> Section {
             [
                 nearest.setting.clone().into(),
                 name.into(),
-                epsilon(ended.epsilon),
+                Cell::cost(ended.epsilon),
                 loss(ended.start_test_loss),
                 loss(ended.train_loss),
                 loss(ended.test_loss),
@@ -268,7 +264,7 @@ fn tight(runs: &[Tight]) -> Section {
             Cell::number(run.share, format!("{}{chosen}", run.share)),
             Cell::from(run.noise_multiplier.unwrap_or(f64::NAN)),
             Cell::from(run.selection_epsilon.unwrap_or(f64::NAN)),
-            epsilon(run.ended.epsilon),
+            Cell::cost(run.ended.epsilon),
             loss(run.ended.train_loss),
             loss(run.ended.validation_loss),
             loss(run.ended.test_loss),

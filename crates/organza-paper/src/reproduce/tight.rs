@@ -67,12 +67,5 @@ fn read(
 /// Shows an event and all that is inside it.
 fn look(event: &Event, see: &mut dyn FnMut(&Event)) {
     see(event);
-    match event {
-        Event::Compose(parts) => parts.iter().for_each(|part| look(part, see)),
-        Event::Selected { by, noise, .. } => {
-            [by, noise].into_iter().for_each(|part| look(part, see))
-        }
-        Event::Repeat { event, .. } | Event::Poisson { event, .. } => look(event, see),
-        _ => {}
-    }
+    event.parts().into_iter().for_each(|part| look(part, see));
 }

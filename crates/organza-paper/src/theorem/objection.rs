@@ -28,7 +28,7 @@ pub enum Objection {
 
 impl Objection {
     /// The objection in a sentence, for people.
-    pub fn reason(self) -> &'static str {
+    pub(crate) fn reason(self) -> &'static str {
         match self {
             Self::AmplificationIsTooLow => {
                 "sampling amplifies epsilon to ln(1 + q (e^epsilon - 1)), not to q epsilon"

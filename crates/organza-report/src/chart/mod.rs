@@ -17,7 +17,7 @@ use std::fmt::{self, Write};
 
 /// The width of every chart. A phone of 360 pixels shows it nearly at its own size, so that its text
 /// stays readable there.
-pub const WIDTH: f64 = 400.0;
+pub(crate) const WIDTH: f64 = 400.0;
 /// The charts of a file that stand side by side.
 const COLUMNS: usize = 3;
 
@@ -42,14 +42,14 @@ pub enum Tips {
 }
 
 /// Something that can be drawn.
-pub trait Draw {
+pub trait Draw: fmt::Debug + Send + Sync {
     /// What it shows.
     fn title(&self) -> &str;
 
     /// What it shows in words, for whoever cannot see it.
     fn description(&self) -> String;
 
-    /// Its height; the width is [`WIDTH`].
+    /// Its height; the width is `WIDTH`.
     fn height(&self) -> f64;
 
     /// Writes it, without the element around it.
@@ -59,74 +59,22 @@ pub trait Draw {
     fn write(&self, svg: &mut String, tips: Tips) -> fmt::Result;
 }
 
-/// Any chart.
-#[derive(Clone, Debug)]
-pub enum Drawing {
-    /// Curves.
-    Lines(Chart),
-    /// Bars.
-    Bars(Bars),
-    /// One bar of pieces.
-    Stack(Stack),
-}
-
-impl Drawing {
-    fn inner(&self) -> &dyn Draw {
-        match self {
-            Self::Lines(chart) => chart,
-            Self::Bars(bars) => bars,
-            Self::Stack(stack) => stack,
-        }
-    }
-}
-
-impl Draw for Drawing {
-    fn title(&self) -> &str {
-        self.inner().title()
-    }
-
-    fn description(&self) -> String {
-        self.inner().description()
-    }
-
-    fn height(&self) -> f64 {
-        self.inner().height()
-    }
-
-    fn write(&self, svg: &mut String, tips: Tips) -> fmt::Result {
-        self.inner().write(svg, tips)
-    }
-}
-
-impl From<Chart> for Drawing {
-    fn from(chart: Chart) -> Self {
-        Self::Lines(chart)
-    }
-}
-
-impl From<Bars> for Drawing {
-    fn from(bars: Bars) -> Self {
-        Self::Bars(bars)
-    }
-}
-
-impl From<Stack> for Drawing {
-    fn from(stack: Stack) -> Self {
-        Self::Stack(stack)
-    }
-}
-
 /// The charts as one SVG file, up to three side by side.
 pub fn picture<D: Draw>(charts: &[D]) -> String {
+    picture_of(&charts.iter().map(|chart| chart as &dyn Draw).collect::<Vec<_>>())
+}
+
+/// A picture of charts of any kinds.
+pub(crate) fn picture_of(charts: &[&dyn Draw]) -> String {
     let mut svg = String::new();
-    // Writing to a string cannot fail.
+    // Writing into a string cannot fail.
     let _ = write_picture(&mut svg, charts);
     svg
 }
 
-fn write_picture<D: Draw>(svg: &mut String, charts: &[D]) -> fmt::Result {
+fn write_picture(svg: &mut String, charts: &[&dyn Draw]) -> fmt::Result {
     let width = WIDTH * charts.len().clamp(1, COLUMNS) as f64;
-    let tallest = |row: &[D]| row.iter().map(Draw::height).fold(0.0, f64::max);
+    let tallest = |row: &[&dyn Draw]| row.iter().map(|chart| chart.height()).fold(0.0, f64::max);
     let height: f64 = charts.chunks(COLUMNS).map(tallest).sum();
     writeln!(
         svg,
@@ -148,7 +96,7 @@ fn write_picture<D: Draw>(svg: &mut String, charts: &[D]) -> fmt::Result {
 }
 
 /// The chart as an element of a page, which has the colors and the script.
-pub(crate) fn inline(chart: &impl Draw) -> String {
+pub(crate) fn inline(chart: &dyn Draw) -> String {
     let height = chart.height();
     let mut svg = String::new();
     let _ = write!(
@@ -198,8 +146,8 @@ mod tests {
         let piece = Piece { name: "<".to_owned(), value: f64::NAN, is_rest: false };
         let stack =
             Stack { title: "<script>".to_owned(), measure: "<".to_owned(), pieces: vec![piece] };
-        check(&picture(&[Drawing::from(stack)]));
-        check(&picture::<Drawing>(&[]));
+        check(&picture(&[stack]));
+        check(&picture::<Chart>(&[]));
     }
 
     fn check(svg: &str) {

@@ -1,8 +1,9 @@
 //! Figures: charts that belong together, with a caption and a file of their own.
 
 use super::html::mark;
-use crate::chart::{Drawing, inline, picture};
+use crate::chart::{Draw, inline, picture_of};
 use crate::escape::{data_link, escaped, prose};
+use std::sync::Arc;
 
 /// Charts that belong together.
 #[derive(Clone, Debug)]
@@ -10,23 +11,23 @@ pub struct Figure {
     name: String,
     caption: String,
     not_private: Option<String>,
-    panels: Vec<Drawing>,
+    panels: Vec<Arc<dyn Draw>>,
 }
 
 impl Figure {
     /// A figure of one chart; `name` is that of its file, without an ending.
-    pub fn new(name: impl Into<String>, chart: impl Into<Drawing>) -> Self {
+    pub fn new(name: impl Into<String>, chart: impl Draw + 'static) -> Self {
         Self {
             name: name.into(),
             caption: String::new(),
             not_private: None,
-            panels: vec![chart.into()],
+            panels: vec![Arc::new(chart)],
         }
     }
 
     /// One more chart, beside the others where there is room.
-    pub fn panel(mut self, chart: impl Into<Drawing>) -> Self {
-        self.panels.push(chart.into());
+    pub fn panel(mut self, chart: impl Draw + 'static) -> Self {
+        self.panels.push(Arc::new(chart));
         self
     }
 
@@ -37,8 +38,8 @@ impl Figure {
     }
 
     /// Marks it as not private, and says why.
-    pub fn not_private(mut self, why: impl Into<String>) -> Self {
-        self.not_private = Some(why.into());
+    pub fn not_private<'a>(mut self, why: impl Into<Option<&'a str>>) -> Self {
+        self.not_private = why.into().map(str::to_owned);
         self
     }
 
@@ -53,12 +54,12 @@ impl Figure {
 
     /// Its file.
     pub(super) fn svg(&self) -> String {
-        picture(&self.panels)
+        picture_of(&self.panels.iter().map(Arc::as_ref).collect::<Vec<_>>())
     }
 
     pub(super) fn html(&self) -> String {
         let file = self.file();
-        let panels: String = self.panels.iter().map(inline).collect();
+        let panels: String = self.panels.iter().map(|panel| inline(panel.as_ref())).collect();
         let kind = if self.panels.len() > 1 { "figure many" } else { "figure" };
         format!(
             "<figure class=\"{kind}\">\n<div class=\"panels\">\n{panels}</div>\n<figcaption>{}{}\

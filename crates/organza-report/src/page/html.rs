@@ -93,11 +93,6 @@ impl Part {
         match self {
             Self::Text(text) => format!("<p>{}</p>\n", prose(text)),
             Self::Note(text) => format!("<p class=\"remark\" role=\"note\">{}</p>\n", prose(text)),
-            Self::List(items) => {
-                let items: String =
-                    items.iter().map(|item| format!("<li>{}</li>\n", prose(item))).collect();
-                format!("<ul>\n{items}</ul>\n")
-            }
             Self::Code(text) => {
                 format!("<pre class=\"scroll\" tabindex=\"0\">{}</pre>\n", escaped(text))
             }
@@ -148,7 +143,6 @@ mod tests {
                 Section::new(HOSTILE)
                     .text(HOSTILE)
                     .note(HOSTILE)
-                    .list([HOSTILE])
                     .code(HOSTILE)
                     .links([(HOSTILE, HOSTILE)])
                     .figure(Figure::new(HOSTILE, stack).caption(HOSTILE).not_private(HOSTILE))

@@ -32,7 +32,8 @@ mod table;
 
 pub use figure::Figure;
 pub use files::PageError;
-pub use promise::{Promise, best_guess};
+pub use promise::Promise;
+pub(crate) use promise::best_guess;
 pub use table::{Cell, Table};
 
 /// A page: what anyone should see first, then sections.
@@ -71,7 +72,6 @@ pub struct Section {
 enum Part {
     Text(String),
     Note(String),
-    List(Vec<String>),
     Code(String),
     Links(Vec<(String, String)>),
     Figure(Figure),
@@ -142,8 +142,8 @@ impl Fact {
     }
 
     /// Marks it as not private, and says why.
-    pub fn not_private(mut self, why: impl Into<String>) -> Self {
-        self.not_private = Some(why.into());
+    pub fn not_private<'a>(mut self, why: impl Into<Option<&'a str>>) -> Self {
+        self.not_private = why.into().map(str::to_owned);
         self
     }
 }
@@ -162,12 +162,6 @@ impl Section {
     /// A remark that stands out.
     pub fn note(self, text: impl Into<String>) -> Self {
         self.part(Part::Note(text.into()))
-    }
-
-    /// Points, one below another.
-    pub fn list(self, items: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        let items: Vec<String> = items.into_iter().map(Into::into).collect();
-        if items.is_empty() { self } else { self.part(Part::List(items)) }
     }
 
     /// Text whose spaces and lines are kept, such as a command or a tree of events.

@@ -50,7 +50,7 @@ impl Promise {
 /// and, for the complements, 1 - a <= e^epsilon (1 - p) + delta. Added up,
 /// (p - a)(1 + e^epsilon) <= e^epsilon - 1 + 2 delta, and the guess is right with probability
 /// (1 + p - a) / 2 <= (e^epsilon + delta) / (1 + e^epsilon).
-pub fn best_guess(epsilon: f64, delta: f64) -> f64 {
+pub(crate) fn best_guess(epsilon: f64, delta: f64) -> f64 {
     // Divided by e^epsilon, which may be beyond all numbers.
     let small = (-epsilon).exp();
     ((1.0 + delta * small) / (1.0 + small)).min(1.0)

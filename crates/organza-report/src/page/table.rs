@@ -2,7 +2,7 @@
 
 use super::html::mark;
 use crate::describe::number;
-use crate::digits::near;
+use crate::digits::{cost, near};
 use crate::escape::{data_link, escaped, prose};
 
 /// A table.
@@ -31,9 +31,14 @@ impl Cell {
         Self { shown: shown.into(), filed, is_number: true, not_private: None }
     }
 
+    /// An epsilon or a delta, rounded up; a dash where there is none.
+    pub fn cost(value: Option<f64>) -> Self {
+        value.map_or(f64::NAN.into(), |value| Self::number(value, cost(value)))
+    }
+
     /// Marks it as not private, and says why.
-    pub fn not_private(mut self, why: impl Into<String>) -> Self {
-        self.not_private = Some(why.into());
+    pub fn not_private<'a>(mut self, why: impl Into<Option<&'a str>>) -> Self {
+        self.not_private = why.into().map(str::to_owned);
         self
     }
 }

@@ -6,7 +6,7 @@ use crate::describe::count;
 use crate::digits::cost;
 use crate::page::{Cell, Figure, Section, Table};
 use organza_accountant::Accountant;
-use organza_ledger::{Charge, Event, Header};
+use organza_ledger::{Account, Charge, Event, Header};
 use organza_train::Certificate;
 use organza_train::settings::RunSettings;
 
@@ -93,18 +93,8 @@ impl<S: RunSettings> RunFiles<S> {
 
 /// The epsilon of charges; none where the account has no answer.
 fn price(header: &Header, charges: &[Charge]) -> Option<f64> {
-    let mut events: Vec<(Event, u64)> = Vec::new();
-    for charge in charges {
-        match events.iter_mut().find(|(event, _)| *event == charge.event) {
-            Some((_, times)) => *times += charge.steps,
-            None => events.push((charge.event.clone(), charge.steps)),
-        }
-    }
-    let mut account = Accountant::new(header.neighbouring).precision(PRECISION);
-    for (event, times) in events {
-        account = account.compose(&event.repeat(times)).ok()?;
-    }
-    account.epsilon(header.delta).ok().map(|guarantee| guarantee.epsilon)
+    let account = Accountant::new(header.neighbouring).precision(PRECISION);
+    Account::epsilon(&account, &Charge::events(charges), header.delta).ok()
 }
 
 /// The same charges without their selection; none where there is none, or it cannot be told apart.
@@ -192,15 +182,11 @@ impl Spending {
         let mut table =
             Table::new("ledger", ["purpose", "charged steps", "alone", "with all before"]);
         for Purpose { name, steps, alone, together } in &self.purposes {
-            let epsilon = |value: Option<f64>| match value {
-                Some(value) => Cell::number(value, cost(value)),
-                None => Cell::from(f64::NAN),
-            };
             table = table.row([
                 name.clone().into(),
                 Cell::from(*steps),
-                epsilon(*alone),
-                epsilon(*together),
+                Cell::cost(*alone),
+                Cell::cost(*together),
             ]);
         }
         section.table(table.caption(format!("Epsilon{delta}, rounded up.")))

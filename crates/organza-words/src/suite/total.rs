@@ -3,7 +3,7 @@
 use super::grids::Grid;
 use crate::settings::Settings;
 use organza_accountant::Accountant;
-use organza_ledger::{Account, AccountError, LedgerError, Neighbouring, Replay, Unit};
+use organza_ledger::{Account, AccountError, Charge, LedgerError, Neighbouring, Replay, Unit};
 use organza_report::digits::cost;
 use organza_train::FolderError;
 use serde::Serialize;
@@ -171,7 +171,7 @@ fn sum(runs: &[Run], grids: usize) -> Result<Option<Price>, AccountError> {
 fn together(runs: &[&Run], (_, neighbouring): (Unit, Neighbouring)) -> Result<Price, AccountError> {
     let account = Accountant::new(neighbouring);
     let price = |runs: &[&Run], delta: f64| {
-        let events = Replay::events(runs.iter().map(|run| &run.ledger));
+        let events = Charge::events(runs.iter().flat_map(|run| &run.ledger.charges));
         Account::epsilon(&account, &events, delta).map(|epsilon| Price { epsilon, delta })
     };
     let deltas = || runs.iter().map(|run| run.ledger.header.delta);

@@ -5,8 +5,6 @@
 //! are many candidates, it cannot, and noise added to *only the selected* coordinates sees little of
 //! the record. `docs/concepts/joint-account.md` states the conditions and proves what is used here.
 
-#[cfg(test)]
-mod check;
 mod curve;
 mod draw;
 mod facts;
@@ -15,6 +13,8 @@ mod hits;
 mod noise;
 mod per_draw;
 mod step;
+#[cfg(test)]
+mod tests;
 
 use organza_ledger::AccountError;
 

@@ -88,10 +88,8 @@ impl Bench {
             if let Some(path) = &self.svg {
                 sweep.draw(path, self.beside.as_deref())?;
             }
-            output.result(&sweep)?;
-        } else {
-            output.result(&self.what.measure()?)?;
+            return output.result(&sweep);
         }
-        Ok(())
+        output.result(&self.what.measure()?)
     }
 }

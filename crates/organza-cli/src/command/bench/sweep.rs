@@ -2,9 +2,10 @@
 
 use super::measured::Measured;
 use super::{Bench, What};
+use crate::files;
 use crate::output::Output;
 use anyhow::{Context, bail};
-use organza_report::chart::{Axis, Chart, Line, Scale, picture};
+use organza_report::chart::{Axis, Chart, Line, picture};
 use organza_report::describe::count;
 use organza_train::OptimizerName;
 use organza_words::settings::Method;
@@ -59,24 +60,18 @@ impl Sweep {
     pub(super) fn draw(&self, path: &Path, beside: Option<&Path>) -> anyhow::Result<()> {
         let mut lines = self.lines();
         if let Some(beside) = beside {
-            let name = beside.display();
-            let text = std::fs::read(beside).with_context(|| format!("cannot read {name}"))?;
-            let others: BTreeMap<String, Vec<(f64, f64)>> = serde_json::from_slice(&text)
-                .with_context(|| {
-                    format!("{name} is not of the form {{\"name\": [[rows, milliseconds], ...]}}")
-                })?;
+            let form = "is not of the form {\"name\": [[rows, milliseconds], ...]}";
+            let others: BTreeMap<String, Vec<(f64, f64)>> = files::read_json(beside, form)?;
             lines.extend(others.into_iter().map(|(name, points)| Line { name, points }));
         }
-        let axis = |label: &str| Axis { label: label.to_owned(), scale: Scale::Logarithmic };
         let chart = Chart {
             title: "milliseconds a step".to_owned(),
-            horizontal: axis("rows of the table"),
-            vertical: axis("milliseconds"),
+            horizontal: Axis::logarithmic("rows of the table"),
+            vertical: Axis::logarithmic("milliseconds"),
             lines,
             mark: None,
         };
-        std::fs::write(path, picture(&[chart]))
-            .with_context(|| format!("cannot write {}", path.display()))
+        files::write(path, picture(&[chart]))
     }
 
     fn lines(&self) -> Vec<Line> {

@@ -1,6 +1,6 @@
 //! What a comparison came to, as a table, a picture, a page and JSON.
 
-use anyhow::Context;
+use crate::files;
 use organza_ledger::SharedTotal;
 use organza_report::chart::{Axis, Chart, Line, picture};
 use organza_report::digits::{cost, near};
@@ -71,12 +71,8 @@ impl Comparison {
 
     /// Writes `comparison.json`, `comparison.svg` and `comparison.html`.
     pub(super) fn write(&self, folder: &Path) -> anyhow::Result<()> {
-        let write = |name: &str, text: String| {
-            let path = folder.join(name);
-            std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
-        };
-        write("comparison.json", serde_json::to_string_pretty(self)? + "\n")?;
-        write("comparison.svg", picture(&self.charts()))?;
+        files::write_json(&folder.join("comparison.json"), self)?;
+        files::write(&folder.join("comparison.svg"), picture(&self.charts()))?;
         self.page().write(folder, "comparison.html")?;
         Ok(())
     }
@@ -90,7 +86,7 @@ impl Comparison {
             table = table.row([
                 row.method.to_string().into(),
                 Cell::from(row.epsilon.unwrap_or(f64::NAN)),
-                row.spent.map_or(Cell::from(f64::NAN), |spent| Cell::number(spent, cost(spent))),
+                Cell::cost(row.spent),
                 marked(row.test_loss),
                 marked(row.share_of_signal.unwrap_or(f64::NAN)),
                 marked(row.seconds),

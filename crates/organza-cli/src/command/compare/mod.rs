@@ -71,8 +71,7 @@ impl Compare {
         let dataset = runs.first().map(|run| shared_total(&run.settings)).transpose()?.flatten();
         let comparison = Comparison::new(&outcomes, Total::of(&self.out)?, dataset);
         comparison.write(&self.out)?;
-        output.result(&comparison)?;
-        Ok(())
+        output.result(&comparison)
     }
 
     /// Every method at every budget, the one without privacy once; each as `organza train` would make it.

@@ -2,9 +2,9 @@
 
 mod shown;
 
+use crate::files;
 use crate::output::Output;
 use crate::progress::suite;
-use anyhow::Context;
 use clap::{Args, ValueEnum};
 use organza_paper::reproduce::{
     Base, Reproduction, Scale, figure_1, figure_2, nearest, page, tight,
@@ -91,12 +91,9 @@ impl Reproduce {
             found.tight = tight(&base, &suite, found.nearest.as_ref())?;
         }
         found.judge();
-        let file = self.out.join("reproduction.json");
-        std::fs::write(&file, serde_json::to_string_pretty(&found)? + "\n")
-            .with_context(|| format!("cannot write {}", file.display()))?;
+        files::write_json(&self.out.join("reproduction.json"), &found)?;
         let settings = wants(Part::HyperParameters).then(|| base.settings());
         page(&found, settings).write(&self.out, "report.html")?;
-        output.result(&Shown { found, folder: self.out })?;
-        Ok(())
+        output.result(&Shown { found, folder: self.out })
     }
 }

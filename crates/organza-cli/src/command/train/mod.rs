@@ -99,6 +99,5 @@ pub(super) fn show(
     let summary = Summary::new(folder.path(), &settings, &finished, made, elapsed);
     folder.write(&folder.file("summary.json"), summary.file()?.as_bytes())?;
     organza_words::page(folder.path())?.1.write(folder.path(), REPORT)?;
-    output.result(&summary)?;
-    Ok(())
+    output.result(&summary)
 }

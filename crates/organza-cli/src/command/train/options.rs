@@ -2,11 +2,12 @@
 
 mod change;
 
-use anyhow::Context;
+use crate::command::ledger::LedgerOptions;
+use crate::files;
 use change::{set, set_some};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use organza_ledger::{LedgerSettings, Neighbouring, Unit};
+use organza_ledger::{Neighbouring, Unit};
 use organza_mechanism::{By, SelectionRule};
 use organza_train::OptimizerName;
 use organza_words::settings::{CanarySettings, Method, Settings, VocabularyOrigin};
@@ -124,13 +125,8 @@ struct Privacy {
         value_parser = named::<Neighbouring>(&["add-remove", "replace-one"])
     )]
     neighbouring: Option<Neighbouring>,
-    /// The ledger of the data set, made by `organza ledger create`: its runs share one budget, and this one is
-    /// refused if there is not enough left
-    #[arg(long, value_name = "FILE")]
-    ledger: Option<PathBuf>,
-    /// The name that the data set of the ledger must have
-    #[arg(long, value_name = "NAME", requires = "ledger")]
-    dataset: Option<String>,
+    #[command(flatten)]
+    ledger: LedgerOptions,
     /// Make the run repeatable, for tests and research: with a seed it is NOT private
     #[arg(long)]
     seed: Option<u64>,
@@ -400,12 +396,7 @@ impl Options {
 impl Start {
     fn settings(&self) -> anyhow::Result<Settings> {
         let mut settings = match (&self.settings, self.preset) {
-            (Some(path), _) => {
-                let name = path.display();
-                let text = std::fs::read(path).with_context(|| format!("cannot read {name}"))?;
-                serde_json::from_slice(&text)
-                    .with_context(|| format!("{name} is no settings file of this version"))?
-            }
+            (Some(path), _) => files::read_json(path, "is no settings file of this version")?,
             (None, Some(Preset::Paper)) => Settings::paper(),
             (None, Some(Preset::Brown1k)) => Settings::brown_1k(),
             (None, None) => Settings::standard(),

@@ -116,8 +116,7 @@ impl Tune {
         let dataset = shared_total(&settings)?;
         let ranking = Ranking::new(self.rank_by, trials, price, total).on(dataset);
         ranking.write(&self.out)?;
-        output.result(&ranking)?;
-        Ok(())
+        output.result(&ranking)
     }
 
     /// What cannot be done soundly, or not at all.

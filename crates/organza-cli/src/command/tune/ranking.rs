@@ -3,8 +3,8 @@
 use super::Score;
 use super::grid::Point;
 use super::price::Price;
+use crate::files;
 use crate::output::{DOUBT, GOOD};
-use anyhow::Context;
 use organza_ledger::SharedTotal;
 use organza_report::digits::{cost, near};
 use organza_report::page::{Cell, Fact, Page, Section, Table};
@@ -79,9 +79,7 @@ impl Ranking {
 
     /// Writes `tuning.json` and `tuning.html`.
     pub(super) fn write(&self, folder: &Path) -> anyhow::Result<()> {
-        let path = folder.join("tuning.json");
-        std::fs::write(&path, serde_json::to_string_pretty(self)? + "\n")
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        files::write_json(&folder.join("tuning.json"), self)?;
         self.page().write(folder, "tuning.html")?;
         Ok(())
     }
@@ -114,11 +112,10 @@ impl Ranking {
                 true => cell.not_private(FROM_DATA),
                 false => cell,
             };
-            let epsilon = trial.epsilon;
             table = table.row([
                 trial.flags.join(" ").into(),
                 mark(trial.score.into(), "score"),
-                epsilon.map_or(Cell::from(f64::NAN), |it| Cell::number(it, cost(it))),
+                Cell::cost(trial.epsilon),
                 mark(trial.test_loss.into(), "test_loss"),
                 mark(trial.seconds.into(), "seconds"),
             ]);

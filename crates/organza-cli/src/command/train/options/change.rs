@@ -38,10 +38,7 @@ impl Privacy {
         set(&mut privacy.per_unit, &self.per_unit);
         set_some(&mut privacy.units, &self.units);
         set(&mut privacy.neighbouring, &self.neighbouring);
-        if let Some(path) = &self.ledger {
-            let (path, dataset) = (path.clone(), self.dataset.clone());
-            settings.ledger = Some(LedgerSettings { path, dataset });
-        }
+        set_some(&mut settings.ledger, &self.ledger.settings());
         set_some(&mut settings.seed, &self.seed);
     }
 }
