@@ -225,12 +225,7 @@ type Found = anyhow::Result<(TrainingOptions, Guarantee)>;
 
 impl TargetOptions {
     fn target(&self) -> Result<Target, UsageError> {
-        let fail = |flag: &str, value: f64, expected: &str| {
-            Err(UsageError::new(
-                format!("`{flag}` is {value}, but must be {expected}"),
-                format!("give another value for `{flag}`"),
-            ))
-        };
+        let fail = |flag, value, expected| Err(UsageError::value(flag, value, expected));
         if !(self.epsilon > 0.0 && self.epsilon.is_finite()) {
             return fail("--epsilon", self.epsilon, "positive and finite");
         }
