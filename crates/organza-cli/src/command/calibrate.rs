@@ -2,10 +2,10 @@
 
 use crate::{
     answer::Answer,
-    command::train::named,
     curves,
     describe::{count, number},
     digits::{above, below},
+    names::named,
     output::{GOOD, Output},
     training::TrainingOptions,
     usage::UsageError,
@@ -70,7 +70,7 @@ struct TargetOptions {
     share: Option<f64>,
 
     /// Which data sets are neighbours [default: add-remove] [possible values: add-remove, replace-one]
-    #[arg(long, value_name = "RELATION", value_parser = named::<Neighbouring>(&["add-remove", "replace-one"]), hide_possible_values = true)]
+    #[arg(long, value_name = "RELATION", value_parser = named::<Neighbouring>(["add-remove", "replace-one"]), hide_possible_values = true)]
     neighbouring: Option<Neighbouring>,
 
     /// Draw epsilon over delta and over the steps into this SVG file

@@ -5,8 +5,8 @@ mod options;
 mod page;
 mod summary;
 
-use super::run::{RunOptions, Trained};
 use crate::output::Output;
+use crate::running::{RunOptions, Trained};
 use crate::usage::UsageError;
 use bounds::Bounds;
 use clap::{Args, Subcommand};

@@ -1,6 +1,7 @@
 //! The flags of `organza erm`, and the settings that they make.
 
-use crate::command::train::{named, rule_parser};
+use crate::command::ledger::LedgerOptions;
+use crate::names::{named, rule_parser};
 use crate::usage::{UsageError, needed};
 use anyhow::Context;
 use clap::Args;
@@ -8,7 +9,7 @@ use organza_data::sparse::{Categories, Column, Columns};
 use organza_erm::{
     Constraint, DataSettings, Format, GROUPS_IGNORED, Loss, Method, Reader, Settings,
 };
-use organza_ledger::{LedgerSettings, Unit};
+use organza_ledger::Unit;
 use organza_mechanism::SelectionRule;
 use std::path::{Path, PathBuf};
 
@@ -38,7 +39,7 @@ struct Rows {
     #[arg(long, value_name = "PATH")]
     test: Option<PathBuf>,
     /// The form of the files [default: by the name of the data]
-    #[arg(long, value_parser = named::<Format>(&["libsvm", "csv", "tsv", "parquet"]))]
+    #[arg(long, value_parser = named::<Format>(["libsvm", "csv", "tsv", "parquet"]))]
     format: Option<Format>,
     /// The number of features of a libsvm file, declared public
     #[arg(long, value_name = "NUMBER")]
@@ -89,13 +90,8 @@ struct Privacy {
     /// Declare that the number of units is public; otherwise it is released with a charge
     #[arg(long, value_name = "NUMBER")]
     units: Option<u64>,
-    /// The ledger of the data set, made by `organza ledger create`: its runs share one budget, and this one is
-    /// refused if there is not enough left
-    #[arg(long, value_name = "FILE")]
-    ledger: Option<PathBuf>,
-    /// The name that the data set of the ledger must have
-    #[arg(long, value_name = "NAME", requires = "ledger")]
-    dataset: Option<String>,
+    #[command(flatten)]
+    ledger: LedgerOptions,
     /// Make the fit repeatable, for tests and research: with a seed it is NOT private
     #[arg(long)]
     seed: Option<u64>,
@@ -106,7 +102,7 @@ struct Privacy {
 #[command(next_help_heading = "Model")]
 struct Model {
     /// The model; sigmoid is the squared error of a sigmoid, not convex [default: logistic]
-    #[arg(long, value_parser = named::<Loss>(&["logistic", "linear", "poisson", "sigmoid"]))]
+    #[arg(long, value_parser = named::<Loss>(["logistic", "linear", "poisson", "sigmoid"]))]
     model: Option<Loss>,
     /// Leave the intercept out
     #[arg(long)]
@@ -129,8 +125,7 @@ struct MethodOptions {
     /// How to fit [default: the best private one for the model]
     #[arg(
         long,
-        value_parser = named::<Method>(
-            &["objective", "dpsgd", "sparse", "corrected", "poisson-groups", "printed", "none"]
+        value_parser = named::<Method>(["objective", "dpsgd", "sparse", "corrected", "poisson-groups", "printed", "none"]
         )
     )]
     method: Option<Method>,
@@ -208,10 +203,7 @@ impl Options {
             epsilon: privacy.epsilon.unwrap_or(usual.epsilon),
             delta: privacy.delta.unwrap_or(usual.delta),
             seed: privacy.seed,
-            ledger: privacy.ledger.as_ref().map(|path| LedgerSettings {
-                path: path.clone(),
-                dataset: privacy.dataset.clone(),
-            }),
+            ledger: privacy.ledger.settings(),
             units: privacy.units,
             bound: privacy.bound,
             label_bound: privacy.label_bound.unwrap_or(usual.label_bound),

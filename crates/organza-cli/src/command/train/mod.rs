@@ -4,11 +4,11 @@ mod options;
 mod summary;
 
 use super::report::REPORT;
-use super::run::{RunOptions, Trained};
+use crate::running::{RunOptions, Trained};
 use crate::{arguments::Arguments, output::Output};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory};
-pub(crate) use options::{Asked, Options, method_parser, named, optimizer_parser, rule_parser};
+pub(crate) use options::{Asked, Options};
 use organza_train::RunFolder;
 use organza_words::{Session, Words};
 use std::path::PathBuf;

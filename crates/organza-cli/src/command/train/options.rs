@@ -4,40 +4,15 @@ mod change;
 
 use crate::command::ledger::LedgerOptions;
 use crate::files;
+use crate::names::{method_parser, named, optimizer_parser, rule_parser};
 use change::{set, set_some};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use organza_data::source::TextColumns;
 use organza_ledger::{Neighbouring, Unit};
 use organza_mechanism::{By, SelectionRule};
 use organza_train::OptimizerName;
 use organza_words::settings::{CanarySettings, Method, Settings, VocabularyOrigin};
-use serde::de::DeserializeOwned;
 use std::path::PathBuf;
-
-/// A name that a settings file would have for the same value.
-pub(crate) fn named<T: DeserializeOwned + Clone + Send + Sync + 'static>(
-    names: &'static [&'static str],
-) -> impl TypedValueParser<Value = T> {
-    PossibleValuesParser::new(names)
-        .try_map(|name| serde_json::from_value(serde_json::Value::String(name)))
-}
-
-/// The names of the methods of training.
-pub(crate) fn method_parser() -> impl TypedValueParser<Value = Method> {
-    named(&["counts", "dpsgd", "sparse", "none"])
-}
-
-/// The names of the rules of selection.
-pub(crate) fn rule_parser() -> impl TypedValueParser<Value = SelectionRule> {
-    PossibleValuesParser::new(SelectionRule::ALL.map(SelectionRule::name))
-        .try_map(|name| serde_json::from_value(serde_json::Value::String(name)))
-}
-
-/// The names of the optimizers.
-pub(crate) fn optimizer_parser() -> impl TypedValueParser<Value = OptimizerName> {
-    PossibleValuesParser::new(OptimizerName::all()).try_map(OptimizerName::try_from)
-}
 
 #[derive(Args, Debug)]
 pub(crate) struct Options {
@@ -118,7 +93,7 @@ struct Privacy {
     delta: Option<f64>,
     /// What is protected as one: a row or line, a file, or everything of a user [default: user with --user-column,
     /// else line]
-    #[arg(long, value_parser = named::<Unit>(&["pair", "line", "document", "user"]))]
+    #[arg(long, value_parser = named::<Unit>(["pair", "line", "document", "user"]))]
     unit: Option<Unit>,
     /// At most so many samples of a unit in a step [default: 16]
     #[arg(long, value_name = "SAMPLES")]
@@ -130,7 +105,7 @@ struct Privacy {
     #[arg(
         long,
         value_name = "RELATION",
-        value_parser = named::<Neighbouring>(&["add-remove", "replace-one"])
+        value_parser = named::<Neighbouring>(["add-remove", "replace-one"])
     )]
     neighbouring: Option<Neighbouring>,
     #[command(flatten)]
@@ -148,7 +123,7 @@ struct MethodOptions {
     #[arg(long, value_name = "RULE", value_parser = rule_parser())]
     select: Option<SelectionRule>,
     /// What is selected [default: coordinate]
-    #[arg(long, value_parser = named::<By>(&["coordinate", "row"]))]
+    #[arg(long, value_parser = named::<By>(["coordinate", "row"]))]
     by: Option<By>,
     /// How many are selected in a step
     #[arg(long, conflicts_with = "gamma")]

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// What changes nothing about the result.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Run")]
-pub(super) struct RunOptions {
+pub(crate) struct RunOptions {
     /// How many threads; the result is the same with any number [default: one a core]
     #[arg(long, value_name = "NUMBER")]
     threads: Option<std::num::NonZeroUsize>,
@@ -22,17 +22,17 @@ pub(super) struct RunOptions {
 }
 
 /// A run that was trained to its end; its private part is still there.
-pub(super) struct Trained<A: Application> {
-    pub(super) settings: A::Settings,
-    pub(super) finished: Finished<A::Model>,
+pub(crate) struct Trained<A: Application> {
+    pub(crate) settings: A::Settings,
+    pub(crate) finished: Finished<A::Model>,
     /// The steps that this process made.
-    pub(super) made: u64,
-    pub(super) elapsed: Duration,
+    pub(crate) made: u64,
+    pub(crate) elapsed: Duration,
 }
 
 impl RunOptions {
     /// Makes a session and trains it to its end; `show` writes and shows what came of it.
-    pub(super) fn train<A: Application<Settings: Send, Model: Send>>(
+    pub(crate) fn train<A: Application<Settings: Send, Model: Send>>(
         &self,
         path: &Path,
         output: &Output,
