@@ -169,7 +169,7 @@ impl std::fmt::Display for Method {
 
 /// What is released before the first step, and what part of the budget it gets.
 ///
-/// The rule: phases come in the order vocabulary, word counts, pair counts, steps. The noise of a phase is the
+/// The rule: phases come in the order vocabulary, counts of words and pairs, steps. The noise of a phase is the
 /// least at which all phases so far cost no more than their shares of epsilon together; the last phase
 /// spends what is left.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

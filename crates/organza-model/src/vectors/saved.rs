@@ -21,7 +21,7 @@ const BLOCK: usize = 1 << 14;
 ///
 /// The file has the tensors `target` (words x dimensions), and with two tables `context` (words x
 /// dimensions) and `bias` (words). The metadata are names and values for readers: Organza writes
-/// `epsilon`, `delta`, `neighbouring`, `unit` and `method` there, so that no one can use the vectors
+/// `epsilon`, `delta`, `neighbouring`, `unit`, `method` and `private` there, so that no one can use the vectors
 /// without having their privacy at hand. The same model and metadata give the same bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SavedModel {
