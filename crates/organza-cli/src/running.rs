@@ -21,6 +21,19 @@ pub(crate) struct RunOptions {
     keep_private: bool,
 }
 
+/// Above this a delta is more than one over the number of units of most data.
+const LARGE_DELTA: f64 = 1e-3;
+
+/// Says what a large delta means.
+pub(crate) fn warn_of_delta(delta: f64, output: &Output) {
+    if delta > LARGE_DELTA {
+        output.note(format_args!(
+            "delta {delta} is about the probability that the promise fails altogether: take it well below one over the \
+             number of units"
+        ));
+    }
+}
+
 /// A run that was trained to its end; its private part is still there.
 pub(crate) struct Trained<A: Application> {
     pub(crate) settings: A::Settings,

@@ -193,6 +193,9 @@ pub enum RunError {
     /// The model has a shape that no tables have.
     #[error(transparent)]
     Shape(#[from] ShapeError),
+    /// There is no memory for the tables.
+    #[error("there is not enough memory for tables of this size: take fewer rows or dimensions")]
+    Memory,
     /// The first parameters are of another model.
     #[error("the first parameters do not fit the tables of the model")]
     Initial,
