@@ -79,7 +79,7 @@ pub enum LineProblem {
 pub enum DataError {
     /// A table of which nobody said what to read.
     #[error(
-        "`{}` is a table with the columns {}: say which holds the text by --text-column{}, and whose text it is by \
+        "`{}` is a table with the columns {}{of}: say which holds the text by --text-column{}, and whose text it is by \
          --user-column",
         path.display(), columns.join(", "), guess.as_ref().map(|it| format!(" (perhaps `{it}`)")).unwrap_or_default()
     )]
@@ -88,6 +88,8 @@ pub enum DataError {
         path: PathBuf,
         /// Its columns.
         columns: Vec<String>,
+        /// Where they were found, if there is no header.
+        of: &'static str,
         /// The one that looks like text.
         guess: Option<String>,
     },

@@ -130,8 +130,14 @@ fn a_run_that_goes_on_repeats_its_steps_bit_by_bit() {
     assert!(drawn_before(&released(&resumed, 2, 0.1)));
 }
 
+/// A plan for units that are replaced.
+fn replacing(rate: f64) -> Plan {
+    let neighbouring = Neighbouring::ReplaceOne;
+    Plan::new(PlanSettings { rate, neighbouring, ..plan(1.0).settings().clone() }).unwrap()
+}
+
 fn groups(source: &RandomSource) -> Sampler {
-    plan(1.0).in_groups(5).unwrap().sampler("training", 53, source)
+    replacing(1.0).in_groups(5).unwrap().sampler("training", 53, source)
 }
 
 #[test]
@@ -141,7 +147,7 @@ fn groups_are_paid_for_as_what_they_are() {
     let charge = sampler.charge(0..100);
     assert!(matches!(charge.event, Event::Cluster { groups: 5, .. }));
     // A Poisson batch of everyone is another event.
-    let everyone = plan(1.0).sampler("training", 10, &source);
+    let everyone = replacing(1.0).sampler("training", 10, &source);
     assert!(not_covered(&sampler.batch(0, &paid(everyone.charge(0..100)))));
     let block = paid(charge.clone());
     assert!(not_covered(&everyone.batch(0, &block)));
@@ -155,9 +161,9 @@ fn groups_are_paid_for_as_what_they_are() {
         assert!(drawn_before(&groups(&source).batch(step, &block)));
     }
     assert!(visited.iter().all(|times| (5..40).contains(times)), "{visited:?}");
-    let sampled = Plan::new(PlanSettings { rate: 0.5, ..plan(1.0).settings().clone() }).unwrap();
-    assert_eq!(sampled.in_groups(5).unwrap_err().setting, "rate");
-    assert_eq!(plan(1.0).in_groups(0).unwrap_err().setting, "groups");
+    assert_eq!(replacing(0.5).in_groups(5).unwrap_err().setting, "rate");
+    assert_eq!(replacing(1.0).in_groups(0).unwrap_err().setting, "groups");
+    assert_eq!(plan(1.0).in_groups(5).unwrap_err().setting, "neighbouring");
     let fresh = groups(&RandomSource::from_seed(5));
     for other in foreign(&charge) {
         assert!(not_covered(&fresh.batch(0, &paid(other))));

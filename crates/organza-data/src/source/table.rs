@@ -85,7 +85,11 @@ pub fn refuse_table(path: &Path, takes_users: bool) -> Result<(), DataError> {
             let guess =
                 columns.iter().find(|column| TEXTS.contains(&column.to_lowercase().as_str()));
             let guess = guess.or(columns.first()).cloned();
-            return Err(DataError::ColumnsNeeded { path: file, columns, guess });
+            let of = match form {
+                TableForm::JsonLines => " in its first line (not private)",
+                _ => "",
+            };
+            return Err(DataError::ColumnsNeeded { path: file, columns, of, guess });
         }
     }
     Ok(())

@@ -114,14 +114,20 @@ impl Plan {
     /// units.
     ///
     /// # Privacy
-    /// The choice may be known: what [`Event::Cluster`] states. Each unit is in one group, whatever the others are.
+    /// The choice may be known: what [`Event::Cluster`] states. Each unit is in one group, whatever the others are: where
+    /// units are replaced, blocks of a fixed number stay as they are. One unit more or less would move their borders.
     ///
     /// # Errors
-    /// If there is no group, or the plan samples units: all of a group join.
+    /// If there is no group, the plan samples units (all of a group join), or it is for units that are added or removed.
     pub fn in_groups(&self, groups: u64) -> Result<Self, PlanError> {
         if groups == 0 {
             let remedy = "give at least one group";
             return Err(PlanError::new("groups", groups, "a step looks at one of them", remedy));
+        }
+        if self.settings().neighbouring != Neighbouring::ReplaceOne {
+            let reason = "one unit more or less would move the borders of groups";
+            let relation = self.settings().neighbouring;
+            return Err(PlanError::new("neighbouring", relation, reason, "take replace-one"));
         }
         let Event::Poisson { rate: 1.0, event } = self.step_event() else {
             // The batch would be a sample of the group.
