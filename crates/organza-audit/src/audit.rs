@@ -107,15 +107,14 @@ pub fn audit(path: &Path, options: AuditOptions) -> Result<AuditReport, AuditErr
 
     let ranks = rank_evidence(&scores, &canaries, &settings, options, &source);
     let lower_bound = bound_evidence(&scores, &canaries, &settings, &promise, options, &source);
-    let mut not_private = Vec::new();
     // What is computed from a model that is not private is not private either.
     let fields = [
         ("ranks", ranks.is_some() && !promise.private),
         ("lower_bound", lower_bound.is_some() && !promise.private),
         ("gap", gap.is_some()),
     ];
-    not_private
-        .extend(fields.iter().filter(|(_, is_so)| *is_so).map(|(name, _)| (*name).to_owned()));
+    let not_private =
+        fields.iter().filter(|(_, is_so)| *is_so).map(|(name, _)| (*name).to_owned()).collect();
     Ok(AuditReport { version: REPORT_VERSION, promise, ranks, lower_bound, gap, not_private })
 }
 

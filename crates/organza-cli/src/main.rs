@@ -10,10 +10,12 @@ mod files;
 mod group;
 mod input;
 mod memory;
+mod names;
 mod neighbours;
 mod output;
 mod position;
 mod progress;
+mod running;
 mod training;
 mod usage;
 

@@ -15,6 +15,11 @@ pub(crate) fn vectors(folder: &Path) -> anyhow::Result<Vectors> {
          was stopped by `organza resume {0}`",
         folder.display()
     );
+    ensure!(
+        !folder.join(organza_erm::READER).exists(),
+        "{} holds a linear model, which has no vectors: `organza predict {0} --data new-rows` asks it",
+        folder.display()
+    );
     let saved = SavedModel::read(&model)?;
     let words = read_words(&folder.join("vocabulary.txt"))?;
     saved.into_vectors(words).with_context(|| {

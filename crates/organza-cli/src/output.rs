@@ -86,7 +86,14 @@ impl Output {
         if is_broken_pipe(error) {
             return ExitCode::SUCCESS;
         }
-        self.message(format_args!("{BAD}error:{BAD:#} {error:#}"));
+        let mut told = error.to_string();
+        for cause in error.chain().skip(1).map(ToString::to_string) {
+            // Most messages end with their cause.
+            if !told.ends_with(&cause) {
+                told = format!("{told}: {cause}");
+            }
+        }
+        self.message(format_args!("{BAD}error:{BAD:#} {told}"));
         if error.is::<UsageError>() { ExitCode::from(WRONG_USAGE) } else { ExitCode::FAILURE }
     }
 

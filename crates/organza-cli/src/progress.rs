@@ -9,34 +9,61 @@ use organza_words::suite::{Suite, Watch};
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// Exit code of a program that was interrupted (128 + SIGINT).
 const INTERRUPTED: i32 = 130;
 
+/// A run that has not asked for so long whether it shall stop is at something that cannot be saved on the way.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// The wish to stop.
 #[derive(Clone, Debug)]
-pub(crate) struct Stop(Arc<AtomicBool>);
+pub(crate) struct Stop(Arc<Wish>);
+
+#[derive(Debug)]
+struct Wish {
+    is_there: AtomicBool,
+    begun: Instant,
+    /// When somebody last asked for it, in milliseconds since then.
+    asked: AtomicU64,
+}
 
 impl Stop {
-    /// From now on the first Ctrl-C saves and stops, the second one ends the program at once.
+    /// From now on the first Ctrl-C saves and stops, where something can be saved on the way, and the second one ends the
+    /// program at once. Elsewhere the first one does: every charge is on the disk before what it pays for is drawn, so that
+    /// a run goes on as after any other end.
     pub(crate) fn listen() -> anyhow::Result<Self> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let asked = Arc::clone(&stop);
+        let (is_there, asked) = (AtomicBool::new(false), AtomicU64::new(u64::MAX));
+        let stop = Self(Arc::new(Wish { is_there, begun: Instant::now(), asked }));
+        let wish = stop.clone();
         ctrlc::set_handler(move || {
-            if asked.swap(true, Ordering::Relaxed) {
+            if wish.0.is_there.swap(true, Ordering::Relaxed) || !wish.is_heard() {
                 std::process::exit(INTERRUPTED);
             }
         })
         .context("cannot listen to Ctrl-C")?;
-        Ok(Self(stop))
+        Ok(stop)
     }
 
     /// Whether somebody wants it to stop.
     pub(crate) fn is_asked(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        let now = self.0.begun.elapsed().as_millis() as u64;
+        self.0.asked.store(now, Ordering::Relaxed);
+        self.0.is_there.load(Ordering::Relaxed)
+    }
+
+    /// Whether somebody has asked lately.
+    fn is_heard(&self) -> bool {
+        let asked = Duration::from_millis(self.0.asked.load(Ordering::Relaxed));
+        asked.checked_add(PATIENCE).is_some_and(|end| self.0.begun.elapsed() < end)
+            && asked <= self.0.begun.elapsed()
     }
 }
+
+/// How often a bar shows that something goes on.
+const TICK: Duration = Duration::from_millis(200);
 
 /// Where bars are drawn: on standard error, or nowhere.
 pub(crate) fn target(visible: bool) -> ProgressDrawTarget {
@@ -60,8 +87,8 @@ impl Progress {
         let style = ProgressStyle::default_spinner().template("{spinner} {prefix}{msg}");
         bar.set_style(style.expect("the template is well-formed"));
         bar.set_prefix(name.to_owned());
-        bar.set_message("reading and calibrating");
-        bar.tick();
+        bar.set_message("reading, counting and calibrating");
+        bar.enable_steady_tick(TICK);
         let (spent, loss) = (String::new(), String::new());
         Self { bar, stop: stop.clone(), made: 0, spent, loss, notes: Vec::new() }
     }

@@ -375,10 +375,7 @@ fn positive(flag: &str, value: f64) -> Result<f64, UsageError> {
     if value > 0.0 && value.is_finite() {
         return Ok(value);
     }
-    Err(UsageError::new(
-        format!("`{flag}` is {value}, but must be positive and finite"),
-        format!("give another value for `{flag}`"),
-    ))
+    Err(UsageError::value(flag, value, "positive and finite"))
 }
 
 fn checked(event: Event) -> Result<Event, UsageError> {

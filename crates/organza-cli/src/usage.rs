@@ -1,6 +1,7 @@
 //! Command lines that parse and yet make no sense together.
 
 use organza_ledger::EventError;
+use std::fmt::Display;
 use thiserror::Error;
 
 /// What is wrong with the flags, and the flag that mends it. Ends the program with exit code 2.
@@ -33,6 +34,11 @@ impl UsageError {
             _ => "--rate",
         };
         let EventError { value, expected, .. } = error;
+        Self::value(flag, value, expected)
+    }
+
+    /// A flag whose value is out of range.
+    pub(crate) fn value(flag: &str, value: impl Display, expected: &str) -> Self {
         Self::new(
             format!("`{flag}` is {value}, but must be {expected}"),
             format!("give another value for `{flag}`"),

@@ -187,7 +187,9 @@ fn where_there_is_no_room_nothing_is_left_half_written_and_the_run_goes_on_later
     let partial = |folder: &str| {
         let entries = fs::read_dir(place.join(folder)).unwrap();
         entries
-            .filter(|it| it.as_ref().unwrap().path().extension() == Some("partial".as_ref()))
+            .filter(|it| {
+                it.as_ref().unwrap().file_name().to_string_lossy().starts_with(".organza-")
+            })
             .count()
     };
     assert_eq!((partial("run"), partial("run/private")), (0, 0));

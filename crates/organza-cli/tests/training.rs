@@ -195,3 +195,54 @@ fn flags_change_a_preset() {
     let public = certificate["public"].to_string();
     assert!(public.contains("list.txt") && public.contains("250"), "{public}");
 }
+
+/// A table is read by its columns, in any form to the same model, and never as if it were text.
+#[test]
+fn the_same_table_in_any_form_gives_the_same_model() {
+    let place = tempdir().unwrap();
+    let words = ["bread", "milk", "tea", "salt", "rice", "corn", "fish", "meat", "soup", "cake"];
+    let said = |row: usize| {
+        let word = |at: usize| words[(row * 7 + at * at + at) % words.len()];
+        (0..6).map(word).collect::<Vec<_>>().join(" ")
+    };
+    let (mut csv, mut tsv, mut json_lines) =
+        ("id,text,who\n".to_owned(), "who\ttext\n".to_owned(), String::new());
+    for row in 0..400 {
+        let (text, who) = (said(row), format!("u{}", row % 80));
+        csv += &format!("{row},\"{text}\",{who}\n");
+        tsv += &format!("{who}\t{text}\n");
+        json_lines += &serde_json::json!({ "who": who, "text": text }).to_string();
+        json_lines.push('\n');
+    }
+    fs::create_dir(place.path().join("documents")).unwrap();
+    for document in 0..60 {
+        let text = [said(document), said(document + 3)].join("\n");
+        fs::write(place.path().join(format!("documents/{document}.txt")), text).unwrap();
+    }
+    fs::write(place.path().join("words.txt"), words.join("\n")).unwrap();
+    let common =
+        "--vocabulary-file words.txt --method dpsgd --steps 20 --dimensions 4 --batch 20 --seed 1";
+    let mut models = Vec::new();
+    for (name, text) in [("t.csv", csv), ("t.tsv", tsv), ("t.jsonl", json_lines)] {
+        fs::write(place.path().join(name), text).unwrap();
+        let refused = organza_in(place.path(), &format!("train --data {name} --out none {common}"));
+        assert_eq!(refused.code, Some(1), "{name}");
+        assert!(refused.stderr.contains("--text-column (perhaps `text`)"), "{}", refused.stderr);
+        let columns = "--text-column text --user-column who";
+        let run = organza_in(
+            place.path(),
+            &format!("train --data {name} {columns} --out {name}.run {common}"),
+        );
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let run = place.path().join(format!("{name}.run"));
+        assert_eq!(json(&run.join("certificate.json"))["unit"], "user");
+        models.push(fs::read(run.join("vectors.bin")).unwrap());
+    }
+    assert!(models[0] == models[1] && models[1] == models[2]);
+    let run = organza_in(
+        place.path(),
+        &format!("train --data documents --unit document --out documents.run {common}"),
+    );
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(run.stdout.contains("for each document"), "{}", run.stdout);
+}

@@ -30,7 +30,8 @@ impl TextSource for Zipf {
             let word = |_| f64::from(self.words).powf(unit(&mut random)) as u32 - 1;
             let text: Vec<String> = (0..10).map(word).map(|word| format!("w{word}")).collect();
             let place = Place { file: "zipf".into(), line };
-            visit(Line { text: &text.join(" "), name: "zipf", place: &place, tokenised: true })?;
+            let text = text.join(" ");
+            visit(Line { tokenised: true, ..Line::of(&text, "zipf", &place) })?;
         }
         Ok(())
     }

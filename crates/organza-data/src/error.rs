@@ -50,8 +50,11 @@ pub enum LineProblem {
     #[error("no tab: with users as units a line is `user <tab> text`")]
     NoUser,
     /// The user's name is empty.
-    #[error("nothing stands before the tab: name the user whose text this is")]
+    #[error("it does not name the user whose text this is")]
     EmptyUser,
+    /// Not an object of JSON.
+    #[error("the line is no JSON object: write one object a line")]
+    NoObject,
     /// A word of the Brown corpus has no tag.
     #[error("`{0}` is not `word/tag`: is this the tagged Brown corpus?")]
     Untagged(String),
@@ -74,6 +77,20 @@ pub enum LineProblem {
 /// Why data cannot be read or used.
 #[derive(Debug, Error)]
 pub enum DataError {
+    /// A table of which nobody said what to read.
+    #[error(
+        "`{}` is a table with the columns {}: say which holds the text by --text-column{}, and whose text it is by \
+         --user-column",
+        path.display(), columns.join(", "), guess.as_ref().map(|it| format!(" (perhaps `{it}`)")).unwrap_or_default()
+    )]
+    ColumnsNeeded {
+        /// The file.
+        path: PathBuf,
+        /// Its columns.
+        columns: Vec<String>,
+        /// The one that looks like text.
+        guess: Option<String>,
+    },
     /// The file system, or a damaged archive.
     #[error("cannot read `{}`: {source}", path.display())]
     Read {

@@ -173,8 +173,8 @@ impl Sides {
         }
         let lines = text.lines();
         let of_users: Option<Vec<f64>> = match (unit, lines.user_count()) {
-            (Unit::User, None) => return Err(DataError::NoUsers),
-            (Unit::User, Some(users)) => Some(
+            (Unit::User | Unit::Document, None) => return Err(DataError::NoUsers),
+            (Unit::User | Unit::Document, Some(users)) => Some(
                 (0..users as u32)
                     .map(|user| {
                         position(seed, lines.user_name(user).unwrap_or_default().as_bytes())

@@ -3,7 +3,7 @@
 use crate::corpus::Users;
 use crate::dictionary::{Dictionary, LARGEST};
 use crate::{
-    Corpus, DataError, LeftOut, LineProblem, TextSource, TextStart, Tokeniser, Vocabulary,
+    Corpus, DataError, LeftOut, Line, LineProblem, TextSource, TextStart, Tokeniser, Vocabulary,
 };
 use sha2::{Digest, Sha256};
 
@@ -13,8 +13,10 @@ pub enum Layout {
     /// All of it is text.
     #[default]
     Lines,
-    /// `user <tab> text`: the first column names whose text it is.
+    /// A column names whose text it is; of plain text the first, `user <tab> text`.
     Users,
+    /// All lines of a file are one document.
+    Documents,
 }
 
 /// A text read once, each distinct word a number: what a [`VocabularySource`] looks at.
@@ -42,7 +44,7 @@ impl TokenisedText {
         layout: Layout,
     ) -> Result<Self, DataError> {
         let mut words = Dictionary::default();
-        let mut users = (layout == Layout::Users).then(|| (Dictionary::default(), Vec::new()));
+        let mut users = (layout != Layout::Lines).then(|| (Dictionary::default(), Vec::new()));
         let mut lines = Corpus::empty();
         let mut left_out = LeftOut::default();
         source.each_line(&mut |mut line| {
@@ -50,8 +52,12 @@ impl TokenisedText {
                 let place = line.place.clone();
                 move || DataError::TooMany { place, what, limit: LARGEST }
             };
+            if let Some(problem) = line.problem {
+                left_out.add(line.place, problem.clone());
+                return Ok(());
+            }
             if let Some((dictionary, of_line)) = &mut users {
-                let (user, text) = match user_and_text(line.text) {
+                let (user, text) = match user_and_text(line, layout) {
                     Ok(found) => found,
                     Err(problem) => {
                         left_out.add(line.place, problem);
@@ -117,8 +123,12 @@ impl TokenisedText {
     }
 }
 
-fn user_and_text(line: &str) -> Result<(&str, &str), LineProblem> {
-    let (user, text) = line.split_once('\t').ok_or(LineProblem::NoUser)?;
+fn user_and_text(line: Line<'_>, layout: Layout) -> Result<(&str, &str), LineProblem> {
+    let (user, text) = match (layout, line.user) {
+        (Layout::Documents, _) => (line.name, line.text),
+        (_, Some(user)) => (user, line.text),
+        (_, None) => line.text.split_once('\t').ok_or(LineProblem::NoUser)?,
+    };
     let user = user.trim();
     if user.is_empty() { Err(LineProblem::EmptyUser) } else { Ok((user, text)) }
 }

@@ -108,7 +108,7 @@ mod tests {
 
     fn tokens(tokeniser: Tokeniser, text: &str, tokenised: bool) -> Vec<String> {
         let place = Place { file: "x".into(), line: 1 };
-        let line = Line { text, name: "x", place: &place, tokenised };
+        let line = Line { tokenised, ..Line::of(text, "x", &place) };
         let mut all = Vec::new();
         tokeniser.each_token(line, |token| all.push(token.to_owned()));
         all

@@ -49,7 +49,7 @@ impl Units {
         let corpus = samples.corpus();
         let starts = match unit {
             Unit::Pair | Unit::Line => None,
-            Unit::User => {
+            Unit::User | Unit::Document => {
                 if corpus.user_count().is_none() {
                     return Err(DataError::NoUsers);
                 }

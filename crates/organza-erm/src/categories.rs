@@ -1,6 +1,6 @@
 //! Categories that may be secret: released, paid for, before anything else.
 
-use crate::settings::{Method, Settings};
+use crate::settings::Settings;
 use organza_data::sparse::{Category, Columns, UnreleasedRows};
 use organza_mechanism::{Groups, ItemRule, ItemSettings, ItemsPlan, PlanError};
 use organza_train::{Failure, Phase, Releases};
@@ -56,7 +56,7 @@ pub(crate) fn release(
     let release = plan.release(CATEGORIES, releases.source());
     let paid = releases.charge(release.charge())?;
     let mut counts = plan.counts::<Category<'_>>(release);
-    match groups.filter(|_| settings.method == Method::PoissonGroups) {
+    match groups.filter(|_| settings.by_group()) {
         Some(groups) => {
             table.count_groups((0..groups.len()).map(|group| groups.units(group)), &mut counts);
         }
@@ -69,7 +69,7 @@ pub(crate) fn release(
          from {:.1} on, of each {}; all others share a feature",
         noisy.items().len(),
         plan.threshold(),
-        settings.method.unit(),
+        settings.unit(),
     );
     Ok(ReleasedColumns { columns, statement: Some(statement) })
 }
@@ -77,7 +77,7 @@ pub(crate) fn release(
 /// How many categories of a unit count, by what is declared alone.
 fn items_of_unit(settings: &Settings, table: &UnreleasedRows) -> u64 {
     let columns = table.columns().features.iter().filter(|it| it.is_private()).count() as u64;
-    if settings.method == Method::PoissonGroups { EACH_OF_GROUP * columns } else { columns }
+    if settings.by_group() { EACH_OF_GROUP * columns } else { columns }
 }
 
 fn plan(settings: &Settings, items_per_unit: u64, noise: f64) -> Result<ItemsPlan, PlanError> {
@@ -97,7 +97,8 @@ mod tests {
     use crate::data::FitError;
     use crate::fit::fit_table;
     use crate::loss::Loss;
-    use crate::settings::{Method, Settings};
+    use crate::settings::Method;
+    use crate::settings::Settings;
     use organza_accountant::Accountant;
     use organza_data::sparse::{Categories, Column, Columns, LabelKind, UnreleasedRows};
     use organza_data::sparse::{read_separated, read_unreleased};

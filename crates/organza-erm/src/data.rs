@@ -35,9 +35,7 @@ pub enum FitError {
         groups: u64,
     },
     /// The unit is a group, and nothing names it.
-    #[error(
-        "--method poisson-groups promises something for each group: name the group of every row by --group"
-    )]
+    #[error("the promise is for each group: name the group of every row by --group")]
     NoGroups,
     /// The settings name no data.
     #[error("the data is in memory: hand it over by `Session::begin_with` or `resume_with`")]
@@ -169,14 +167,16 @@ impl<'a> LinearData<'a> {
             }
         }
         let named = rows.names();
-        require("--group", "given", named.is_none() || method.has_groups(), GROUPS_IGNORED)?;
+        let visits = matches!(method, Method::Corrected | Method::Printed);
+        let used = named.is_none() || visits || settings.by_group();
+        require("--group", "given", used, GROUPS_IGNORED)?;
         let named = named.filter(|_| settings.groups.is_none());
         let groups = visited(settings, rows.len(), named)?;
-        let named = match (named, method) {
+        let named = match (named, settings.by_group()) {
             (Some(names), _) => Some(Arc::new(Groups::by_name(names))),
             // No rows: no groups.
-            (None, Method::PoissonGroups) => Some(Arc::new(Groups::by_name(&[]))),
-            (None, _) => None,
+            (None, true) => Some(Arc::new(Groups::by_name(&[]))),
+            (None, false) => None,
         };
         Ok(Self { rows, test, named, groups })
     }

@@ -8,9 +8,9 @@ use serde::Serialize;
 use std::collections::HashSet;
 
 /// Why groups are refused where they would change nothing: who names them expects a promise for them.
-pub const GROUPS_IGNORED: &str = "left away, because only poisson-groups makes the group the unit of the promise, and only \
-                                  corrected and printed visit groups: every other method promises something for each \
-                                  record, whatever group it is in";
+pub const GROUPS_IGNORED: &str = "left out, because only dpsgd, sparse and poisson-groups promise something for each group \
+                                  (--unit group), and only corrected and printed visit groups: every other method \
+                                  promises something for each record, whatever group it is in";
 
 /// How many coordinates the gradients of groups touch (c1). *Not private*: it comes from the data, and
 /// no charge covers it.
@@ -59,7 +59,7 @@ pub(crate) fn visited(
         return Err(FitError::NoRows);
     }
     match (method, named) {
-        (Method::PoissonGroups, None) if rows > 0 => Err(FitError::NoGroups),
+        (_, None) if rows > 0 && settings.by_group() => Err(FitError::NoGroups),
         (Method::Corrected | Method::Printed, None) => {
             let usual = if method == Method::Printed { 100 } else { 10 };
             let count = groups.unwrap_or(usual.min(rows as u64));

@@ -125,6 +125,18 @@ impl Loss {
         }
     }
 
+    /// The margin of the best constant where labels have this mean.
+    pub(crate) fn constant(self, mean: f64) -> f64 {
+        match self {
+            Self::Linear => mean,
+            Self::Poisson => libm::log(mean.max(f64::MIN_POSITIVE)),
+            Self::Logistic | Self::Sigmoid => {
+                let share = mean.clamp(f64::EPSILON, 1.0 - f64::EPSILON);
+                libm::log(share / (1.0 - share))
+            }
+        }
+    }
+
     /// The largest |slope| for margins of size at most `margin` and labels of size at most `label`.
     ///
     /// Linear: margin + label. Logistic: 1. Poisson: max(e^margin, label), since 0 < e^m and

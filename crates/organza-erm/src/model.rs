@@ -4,6 +4,7 @@ use crate::design::factor;
 use crate::loss::Loss;
 use organza_data::sparse::Row;
 use organza_ledger::atomic::{Readers, write};
+use organza_model::tensor_header;
 use safetensors::SafeTensors;
 use safetensors::tensor::Dtype;
 use serde_json::json;
@@ -93,18 +94,11 @@ impl LinearModel {
         metadata.insert("intercept".to_owned(), self.has_intercept.to_string());
         let bound = self.bound.map_or("none".to_owned(), |bound| bound.to_string());
         metadata.insert("bound".to_owned(), bound);
-        let end = 8 * self.weights.len();
-        // By hand, because the library's own order of metadata changes from run to run.
-        let mut header = json!({
-            "__metadata__": metadata,
-            "intercept": { "dtype": "F64", "shape": [1], "data_offsets": [end, end + 8] },
-            "weights": { "dtype": "F64", "shape": [self.weights.len()], "data_offsets": [0, end] },
-        })
-        .to_string();
-        header.push_str(&" ".repeat(header.len().next_multiple_of(8) - header.len()));
+        let tensors = [("weights", self.weights.len()), ("intercept", 1)];
+        let tensors = tensors.map(|(name, length)| (name, Dtype::F64, vec![length]));
+        let header = tensor_header(&metadata, tensors);
         write(path, Readers::Usual, |writer| {
-            writer.write_all(&(header.len() as u64).to_le_bytes())?;
-            writer.write_all(header.as_bytes())?;
+            writer.write_all(&header)?;
             for value in self.weights.iter().chain([&self.intercept]) {
                 writer.write_all(&value.to_le_bytes())?;
             }

@@ -178,7 +178,7 @@ impl LinearSchedule {
             _ => self.hits(),
         };
         let usual = scale * libm::log(2.0 * self.coordinates() as f64 / hits as f64).max(0.0);
-        self.settings.threshold.unwrap_or(usual)
+        self.settings.threshold.map_or(usual, |it| it / self.settings.label_unit())
     }
 
     /// How far one unit moves the averaged gradient.
@@ -199,7 +199,8 @@ impl LinearSchedule {
         let mut sparse = NumericSparse { threshold: 0.0, hits: self.hits(), epsilon, delta };
         let failure = (1.0 / self.units).min(0.5);
         let lemma = sparse.lemma_threshold(self.sensitivity(), self.coordinates(), failure)?;
-        sparse.threshold = self.settings.threshold.unwrap_or(lemma);
+        let given = self.settings.threshold.map(|it| it / self.settings.label_unit());
+        sparse.threshold = given.unwrap_or(lemma);
         let (selection, noise) = sparse.settings()?;
         self.plan(selection, noise)
     }

@@ -56,14 +56,14 @@ impl Method {
         }
     }
 
-    /// What it protects as one.
-    pub fn unit(self) -> Unit {
-        if self == Self::PoissonGroups { Unit::Group } else { Unit::Record }
+    /// Whether it can protect a group of records as one.
+    pub fn protects_groups(self) -> bool {
+        matches!(self, Self::Dpsgd | Self::Sparse | Self::PoissonGroups)
     }
 
-    /// Whether it visits groups.
+    /// Whether it does something with groups, whatever it protects.
     pub fn has_groups(self) -> bool {
-        matches!(self, Self::Corrected | Self::PoissonGroups | Self::Printed)
+        self.protects_groups() || matches!(self, Self::Corrected | Self::Printed)
     }
 }
 
@@ -93,6 +93,10 @@ pub struct DataSettings {
     pub reader: Reader,
 }
 
+fn record() -> Unit {
+    Unit::Record
+}
+
 /// All that determines a fit beside the data. What is `None` follows from public numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -106,6 +110,9 @@ pub struct Settings {
     pub model: Loss,
     /// The method.
     pub method: Method,
+    /// What is protected as one: a record, or all records of a group.
+    #[serde(default = "record")]
+    pub unit: Unit,
     /// The budget.
     pub epsilon: f64,
     /// Its delta.
@@ -160,6 +167,7 @@ impl Settings {
             data: None,
             model,
             method: Method::best(model),
+            unit: Unit::Record,
             epsilon: 1.0,
             delta: 1e-6,
             seed: None,
@@ -183,6 +191,25 @@ impl Settings {
         }
     }
 
+    /// Whether what is protected as one is a group.
+    pub fn by_group(&self) -> bool {
+        self.unit() == Unit::Group
+    }
+
+    /// What is protected as one; always a group for [`Method::PoissonGroups`].
+    pub fn unit(&self) -> Unit {
+        if self.method == Method::PoissonGroups { Unit::Group } else { self.unit }
+    }
+
+    /// What labels are divided by, so that noise and steps suit them; weights are multiplied by it at the end.
+    ///
+    /// # Privacy
+    /// It is declared. Private linear regression on labels of size B is that on labels of size 1, in units of B.
+    pub(crate) fn label_unit(&self) -> f64 {
+        let is_scaled = self.model == Loss::Linear && self.method != Method::None;
+        if is_scaled { self.label_bound } else { 1.0 }
+    }
+
     /// The bound on rows that is used.
     pub(crate) fn row_bound(&self) -> Option<f64> {
         match self.method {
@@ -193,9 +220,15 @@ impl Settings {
 
     /// The set that weights are kept in.
     pub(crate) fn region(&self) -> Constraint {
-        let usual =
-            if self.method.has_groups() { Constraint::Ball(10.0) } else { Constraint::Free };
-        self.constraint.unwrap_or(usual)
+        let usual = match self.method {
+            Method::Corrected | Method::PoissonGroups | Method::Printed => Constraint::Ball(10.0),
+            _ => Constraint::Free,
+        };
+        match self.constraint {
+            Some(Constraint::Ball(radius)) => Constraint::Ball(radius / self.label_unit()),
+            Some(Constraint::Box(limit)) => Constraint::Box(limit / self.label_unit()),
+            other => other.unwrap_or(usual),
+        }
     }
 
     /// The declared bounds on the input.
@@ -209,9 +242,9 @@ impl Settings {
         let whole = self.input().whole_norm();
         let usual = match self.model {
             Loss::Logistic | Loss::Sigmoid => self.model.slope_bound(0.0, 1.0) * whole,
-            Loss::Linear | Loss::Poisson => self.label_bound * whole,
+            Loss::Linear | Loss::Poisson => self.label_bound / self.label_unit() * whole,
         };
-        self.clip.unwrap_or(usual)
+        self.clip.map_or(usual, |clip| clip / self.label_unit())
     }
 
     /// Checks what can be checked without the data.
@@ -249,8 +282,12 @@ impl Settings {
         ] {
             optional(setting, value, |value| *value >= 1, AT_LEAST_ONE)?;
         }
-        let by_group = self.method == Method::PoissonGroups;
-        let expected = "left away with --method poisson-groups: the number of groups would tell how many rows there \
+        let by_group = self.by_group();
+        let fits = matches!(self.unit, Unit::Record | Unit::Group);
+        let fits = fits && (!by_group || self.method.protects_groups());
+        let expected = "record, or group with --method dpsgd, sparse or poisson-groups";
+        require("--unit", self.unit, fits, expected)?;
+        let expected = "left away where the unit is a group: the number of groups would tell how many rows there \
                         are, and one group more would cut all others anew; name a column with --group";
         optional("--groups", self.groups, |_| !by_group, expected)?;
         let ledger = self.ledger.as_ref().map(|ledger| ledger.path.display());
@@ -273,7 +310,7 @@ impl Settings {
 impl RunSettings for Settings {
     fn engine(&self) -> EngineSettings {
         let Self { method, epsilon, delta, .. } = *self;
-        let mut engine = EngineSettings::new("erm", method.unit(), epsilon, delta);
+        let mut engine = EngineSettings::new("erm", self.unit(), epsilon, delta);
         engine.name[1] = method.to_string().into();
         engine.private = method != Method::None;
         engine.steps = match method {

@@ -18,6 +18,8 @@ pub struct LinearTask<'a> {
     pub(crate) design: Design<'a>,
     pub(crate) test: Option<SparseRows>,
     pub(crate) loss: Loss,
+    /// What labels are divided by; weights are in this unit until a model is made of them.
+    pub(crate) label_unit: f64,
     /// The groups that rows name.
     pub(crate) named: Option<Arc<Groups>>,
     /// Whether the unit is a group, with its mean gradient.
@@ -46,8 +48,8 @@ impl<'a> LinearTask<'a> {
             }
             _ => Design::bounded(rows, features, settings.model, &settings.input()),
         };
-        let by_group = settings.method == Method::PoissonGroups;
-        Ok(Self { design, test: None, loss: settings.model, named, by_group })
+        let (by_group, label_unit) = (settings.by_group(), settings.label_unit());
+        Ok(Self { design, test: None, loss: settings.model, label_unit, named, by_group })
     }
 
     /// The records of a unit.
@@ -60,6 +62,7 @@ impl<'a> LinearTask<'a> {
 
     /// The model with these coordinates.
     pub(crate) fn model(&self, mut weights: Vec<f64>) -> LinearModel {
+        weights.iter_mut().for_each(|weight| *weight *= self.label_unit);
         let has_intercept = self.design.intercept();
         let intercept = if has_intercept { weights.pop().unwrap_or(0.0) } else { 0.0 };
         LinearModel {
@@ -99,7 +102,8 @@ impl Task for LinearTask<'_> {
             let weight = |column| weights.row(column).first().map_or(0.0, |it| f64::from(*it));
             let entries = self.design.entries(record);
             let margin: f64 = entries.map(|(column, value)| weight(column) * value).sum();
-            let slope = share * self.loss.slope(margin, self.design.label(record));
+            let label = self.design.label(record) / self.label_unit;
+            let slope = share * self.loss.slope(margin, label);
             for (column, value) in self.design.entries(record) {
                 if let Some(place) = gradient.row(column).first_mut() {
                     *place += (slope * value) as f32;

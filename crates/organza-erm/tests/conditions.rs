@@ -4,7 +4,7 @@
 use organza_accountant::Accountant;
 use organza_data::sparse::SparseRows;
 use organza_erm::{Fit, FitError, Loss, Method, Settings, fit};
-use organza_ledger::{Account, Event};
+use organza_ledger::{Account, Event, Unit};
 use organza_train::SessionError;
 
 const ROWS: usize = 300;
@@ -93,6 +93,30 @@ fn groups_are_named_where_they_count_and_nowhere_else() {
         assert!(error.contains("poisson-groups") && error.contains("corrected"), "{error}");
     }
     assert!(fitted(&settings(Loss::Logistic, Method::Corrected), &named).is_ok());
+    for method in [Method::Dpsgd, Method::Sparse, Method::PoissonGroups] {
+        let by_group = Settings { unit: Unit::Group, ..settings(Loss::Logistic, method) };
+        assert_eq!(fitted(&by_group, &named).unwrap().certificate.unit, Unit::Group);
+        assert!(matches!(reason(fitted(&by_group, &rows(&[1.0]))), FitError::NoGroups));
+    }
+    for method in [Method::None, Method::Objective, Method::Corrected, Method::Printed] {
+        let by_group = Settings { unit: Unit::Group, ..settings(Loss::Logistic, method) };
+        let error = fitted(&by_group, &named).unwrap_err().to_string();
+        assert!(error.starts_with("--unit is group"), "{error}");
+    }
+}
+
+/// Labels in euros or in millions: the same fit, in other units.
+#[test]
+fn large_labels_are_fitted_as_small_ones_are() {
+    let fit = |size: f64| {
+        let mut settings = settings(Loss::Linear, Method::Dpsgd);
+        (settings.label_bound, settings.steps) = (size, None);
+        fitted(&settings, &rows(&[0.3 * size, -0.1 * size, 0.9 * size])).unwrap().model
+    };
+    let (small, large) = (fit(1.0), fit(1e6));
+    for (small, large) in small.coordinates().iter().zip(large.coordinates()) {
+        assert!((small - large / 1e6).abs() <= 1e-6 * small.abs(), "{small} {large}");
+    }
 }
 
 /// What is promised is the budget, whatever number of records was released. The broken twin, the price of what came of

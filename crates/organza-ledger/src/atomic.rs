@@ -14,12 +14,15 @@ pub enum Readers {
     Owner,
 }
 
+/// How the names of files begin that a killed process did not finish.
+pub const UNFINISHED: &str = ".organza-";
+
 /// Writes a file so that no reader, and no crash, ever sees half of it.
 ///
 /// `fill` writes to a temporary file in the same folder, which is synced and then renamed over
 /// `path`; the folder is synced as well, so the new name survives. When anything fails, the disk
 /// being full for instance, the temporary file is removed and what was at `path` is as it was. Only
-/// a process that is killed leaves the temporary file behind, with a name that begins with a dot.
+/// a process that is killed leaves the temporary file behind, with a name that begins with [`UNFINISHED`].
 ///
 /// # Errors
 /// Whatever the disk or `fill` say.
@@ -29,7 +32,7 @@ pub fn write(
     fill: impl FnOnce(&mut BufWriter<&File>) -> Result<()>,
 ) -> Result<()> {
     let mut builder = Builder::new();
-    builder.prefix(".organza-");
+    builder.prefix(UNFINISHED);
     let permissions = permissions(readers);
     if let Some(permissions) = permissions {
         builder.permissions(permissions);

@@ -1,7 +1,7 @@
 //! One line of the ledger file: JSON that ends in a checksum of all that stands before it.
 //!
 //! ```text
-//! {"header":{"version":1,...},"check":"5f1c9a02"}
+//! {"header":{"version":2,...},"check":"5f1c9a02"}
 //! {"charge":{"purpose":"training","from_step":0,"steps":100,"event":{...}},"check":"90ab14de"}
 //! ```
 //!

@@ -32,6 +32,8 @@ pub enum Unit {
     Line,
     /// Everything that came from one person.
     User,
+    /// One document, such as a file.
+    Document,
     /// One record of a table.
     Record,
     /// One group of records, such as a cluster of similar rows.

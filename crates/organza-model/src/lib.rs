@@ -16,8 +16,10 @@ pub mod counts;
 pub mod kernels;
 pub mod vectors;
 
+mod tensors;
 mod word_vectors;
 
+pub use tensors::tensor_header;
 pub use word_vectors::{
     ExpectedLoss, Held, Layout, ModelError, Sample, Scratch, WordVectors, frequency_bias,
 };

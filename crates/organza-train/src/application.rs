@@ -2,9 +2,9 @@
 //! files, and gets everything that makes a run.
 
 use crate::books::Releases;
-use crate::calibration::StepInputs;
 use crate::certificate::Certificate;
 use crate::check::require;
+use crate::engine_schedule::EngineSchedule;
 use crate::folder::RunFolder;
 use crate::phases::Phase;
 use crate::schedule::Schedule;
@@ -107,7 +107,7 @@ pub trait Application: Sized {
         // that is too large is one that every unit joins (the rate is at most 1), and nothing is refused.
         let fits = settings.releases_units() || batch <= units as f64;
         require("--batch", batch, fits, "no larger than the number of training units")?;
-        Ok(Box::new(StepInputs { settings, tables: self.task().tables(), units }))
+        Ok(Box::new(EngineSchedule { settings, tables: self.task().tables(), units }))
     }
 
     /// Writes files that belong to the run from its beginning; called again when it goes on.

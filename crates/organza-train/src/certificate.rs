@@ -77,9 +77,6 @@ fn known_version<'de, D: Deserializer<'de>>(input: D) -> Result<u64, D::Error> {
 }
 
 impl Certificate {
-    /// The version of certificates that is read and written.
-    pub const VERSION: u64 = VERSION;
-
     pub(crate) fn new(
         settings: &EngineSettings,
         phases: &[Calibrated],

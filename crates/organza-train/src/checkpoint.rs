@@ -6,9 +6,9 @@
 use crate::average::Average;
 use crate::tables::{List, SavedTables, Tables};
 use organza_mechanism::ReleasedClip;
+use organza_model::tensor_header;
 use safetensors::tensor::{Dtype, Metadata};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, json};
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use thiserror::Error;
@@ -63,11 +63,11 @@ struct Facts {
 }
 
 impl List<'_> {
-    fn kind(&self) -> (&'static str, usize, usize) {
+    fn kind(&self) -> (Dtype, usize) {
         match self {
-            Self::Floats(values) => ("F32", values.len(), 4),
-            Self::Counts(values) => ("U32", values.len(), 4),
-            Self::Doubles(values) => ("F64", values.len(), 8),
+            Self::Floats(values) => (Dtype::F32, values.len()),
+            Self::Counts(values) => (Dtype::U32, values.len()),
+            Self::Doubles(values) => (Dtype::F64, values.len()),
         }
     }
 
@@ -128,26 +128,18 @@ impl Checkpoint {
         lists.push((AVERAGE, List::Doubles(sums.into())));
         lists.push((BEST, List::Floats(best.map_or(&[], |best| &best.parameters))));
         // Wider values first, as the format asks for what is aligned; otherwise in this order.
-        lists.sort_by_key(|(_, list)| std::cmp::Reverse(list.kind().2));
+        lists.sort_by_key(|(_, list)| std::cmp::Reverse(list.kind().0.bitsize()));
 
         let (steps, best_loss) = (self.tables.steps(), best.map(|best| best.loss));
         let clip = self.clip.map(|clip| clip.value().to_bits());
         let facts = Facts { version: VERSION, steps, snapshots, best_loss, clip };
         let facts = serde_json::to_string(&facts).map_err(io::Error::other)?;
-        let mut header = Map::new();
-        header.insert("__metadata__".to_owned(), json!({ FACTS: facts }));
-        let mut start = 0;
-        for (name, list) in &lists {
-            let (kind, length, size) = list.kind();
-            let end = start + length * size;
-            let entry = json!({ "dtype": kind, "shape": [length], "data_offsets": [start, end] });
-            header.insert((*name).to_owned(), entry);
-            start = end;
-        }
-        let mut header = serde_json::to_vec(&header).map_err(io::Error::other)?;
-        header.resize(header.len().next_multiple_of(8), b' ');
-        to.write_all(&(header.len() as u64).to_le_bytes())?;
-        to.write_all(&header)?;
+        let metadata = BTreeMap::from([(FACTS.to_owned(), facts)]);
+        let tensors = lists.iter().map(|(name, list)| {
+            let (kind, length) = list.kind();
+            (*name, kind, vec![length])
+        });
+        to.write_all(&tensor_header(&metadata, tensors))?;
         lists.iter().try_for_each(|(_, list)| list.write(to))
     }
 

@@ -1,6 +1,6 @@
 //! The folder of a run: what is public in it, what is private, and how files are written.
 
-use organza_ledger::atomic::{Readers, write};
+use organza_ledger::atomic::{Readers, UNFINISHED, write};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -55,12 +55,10 @@ impl RunFolder {
         Self::check_free(path)?;
         let folder = Self { path: path.to_owned() };
         fs::create_dir_all(path).map_err(FolderError::file("create the folder", path))?;
-        for leftover in ["ledger.jsonl", "settings.partial"] {
-            match fs::remove_file(folder.file(leftover)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(FolderError::file("delete", &folder.file(leftover))(error));
-                }
-                _ => {}
+        for entry in fs::read_dir(path).map_err(FolderError::file("read", path))? {
+            let file = entry.map_err(FolderError::file("read", path))?.path();
+            if file.is_file() {
+                fs::remove_file(&file).map_err(FolderError::file("delete", &file))?;
             }
         }
         let private = folder.private("");
@@ -86,7 +84,8 @@ impl RunFolder {
         for entry in entries {
             let entry = entry.map_err(FolderError::file("read", path))?;
             let is_leftover = match entry.file_name().to_str() {
-                Some("private" | "settings.partial") => true,
+                Some("private") => true,
+                Some(name) if name.starts_with(UNFINISHED) => true,
                 // Its first line says what charges would be relative to; a second one is a charge.
                 Some("ledger.jsonl") => {
                     fs::read_to_string(entry.path()).is_ok_and(|ledger| ledger.lines().count() <= 1)
@@ -269,7 +268,10 @@ mod tests {
         let folder = RunFolder::create(&path).unwrap();
         folder.write(&folder.private("state.json"), b"{}").unwrap();
         fs::write(folder.file("ledger.jsonl"), "header\n").unwrap();
+        let unfinished = folder.file(".organza-a1b2c3");
+        fs::write(&unfinished, "{").unwrap();
         let folder = RunFolder::create(&path).unwrap();
+        assert!(!unfinished.exists());
         assert!(!folder.file("ledger.jsonl").exists());
         assert!(!folder.private("state.json").exists());
         fs::write(folder.file("ledger.jsonl"), "header\ncharge\n").unwrap();

@@ -14,10 +14,10 @@
 mod application;
 mod average;
 mod books;
-mod calibration;
 mod certificate;
 pub mod check;
 mod checkpoint;
+mod engine_schedule;
 mod fingerprint;
 mod folder;
 pub mod metrics;
@@ -40,7 +40,6 @@ pub mod testing;
 
 pub use application::{Application, Failure, Start};
 pub use books::Releases;
-pub use calibration::CalibrationError;
 pub use certificate::{Certificate, DECIDED};
 pub use check::SettingError;
 pub use checkpoint::CheckpointError;
@@ -51,7 +50,7 @@ pub use organza_mechanism::{FlatRows, ReadRows, WriteRows};
 pub use phases::Phase;
 pub use purse::Purse;
 pub use run::{Observer, Outcome, RunError, RunPlan, StepMethod, run};
-pub use schedule::Schedule;
+pub use schedule::{CalibrationError, Schedule};
 pub use session::{Ended, Finished, Session, SessionError};
 pub use simple::Simple;
 pub use stepper::Stepper;

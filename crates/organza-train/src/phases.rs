@@ -1,7 +1,7 @@
 //! What is released before the first step, and how one budget pays for all of it.
 
 use crate::application::Failure;
-use crate::calibration::CalibrationError;
+use crate::schedule::CalibrationError;
 use crate::session::SessionError;
 use crate::settings::PrivacySettings;
 use organza_accountant::calibrate::{Target, scale};

@@ -2,10 +2,11 @@
 
 use crate::application::Application;
 use crate::books::Releases;
-use crate::run::RunPlan;
+use crate::run::{RunError, RunPlan};
 use crate::schedule;
 use crate::session::SessionError;
 use crate::settings::RunSettings;
+use crate::task::Task;
 
 /// Releases the number of units, if it is neither public nor declared, and calibrates the steps; none if there are none.
 /// The same settings, data and key give the same plan.
@@ -24,6 +25,7 @@ pub(crate) fn plan<A: Application>(
     releases: &mut Releases<'_>,
 ) -> Result<Option<RunPlan>, SessionError> {
     let engine = settings.engine();
+    reserve(&application.task().tables())?;
     if engine.steps.is_none() {
         return Ok(None);
     }
@@ -33,4 +35,15 @@ pub(crate) fn plan<A: Application>(
     let units = releases.units(application.own_units())?;
     let schedule = application.schedule(settings, units)?;
     Ok(Some(RunPlan::of(&engine, &*schedule, releases.before())?))
+}
+
+/// Refuses tables that there is no memory for, instead of ending without a word when they are made.
+fn reserve(tables: &[(u64, u64)]) -> Result<(), RunError> {
+    let sizes = tables.iter().map(|(rows, dimensions)| rows.checked_mul(*dimensions));
+    let size = sizes.into_iter().try_fold(0_u64, |sum, size| sum.checked_add(size?));
+    let fits = size.and_then(|size| usize::try_from(size).ok()).is_some_and(|size| {
+        // With the state of an optimizer beside the weights.
+        Vec::<[f32; 3]>::new().try_reserve_exact(size).is_ok()
+    });
+    if fits { Ok(()) } else { Err(RunError::Memory) }
 }

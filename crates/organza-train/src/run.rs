@@ -1,14 +1,14 @@
 //! The loop of a run: charge a block, make its steps, save, and go on.
 
 use crate::average::Average;
-use crate::calibration::{CalibrationError, StepInputs};
 use crate::checkpoint::{Best, Checkpoint, CheckpointError};
+use crate::engine_schedule::EngineSchedule;
 use crate::folder::{FolderError, RunFolder};
 use crate::metrics::{Metrics, Point};
 use crate::optimizer::OptimizerSettings;
 use crate::plain::PlainBatch;
 use crate::purse::Purse;
-use crate::schedule::{self, Schedule};
+use crate::schedule::{self, CalibrationError, Schedule};
 use crate::settings::EngineSettings;
 use crate::step::{plain_step, private_step};
 use crate::tables::{Tables, Upkeep, deferred};
@@ -56,7 +56,7 @@ impl RunPlan {
         units: u64,
         before: Vec<Event>,
     ) -> Result<Self, CalibrationError> {
-        let schedule = StepInputs { settings: settings.clone(), tables, units };
+        let schedule = EngineSchedule { settings: settings.clone(), tables, units };
         Self::of(settings, &schedule, &before)
     }
 
@@ -69,15 +69,20 @@ impl RunPlan {
         let (steps, training) = (schedule.steps(), &settings.training);
         let every = |times: u64| steps.div_ceil(times.max(1)).max(1);
         let (rate, expected_batch) = schedule.sampling();
+        let deferred = schedule.deferred(before)?;
         let method = match settings.private {
-            true => StepMethod::Private(schedule::calibrate(schedule, &settings.privacy, before)?),
+            true => {
+                let grid = deferred.as_ref();
+                let plan = schedule::calibrate(schedule, &settings.privacy, before, grid)?;
+                StepMethod::Private(plan)
+            }
             false => StepMethod::NotPrivate { rate, expected_batch },
         };
         Ok(Self {
             optimizer: schedule.optimizer(method.plan()),
             method,
             steps,
-            deferred: schedule.deferred(before)?,
+            deferred,
             average: training.average,
             evaluate_every: every(training.evaluations),
             checkpoint_every: every(training.checkpoints),
@@ -188,6 +193,9 @@ pub enum RunError {
     /// The model has a shape that no tables have.
     #[error(transparent)]
     Shape(#[from] ShapeError),
+    /// There is no memory for the tables.
+    #[error("there is not enough memory for tables of this size: take fewer rows or dimensions")]
+    Memory,
     /// The first parameters are of another model.
     #[error("the first parameters do not fit the tables of the model")]
     Initial,

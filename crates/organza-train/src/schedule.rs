@@ -1,11 +1,31 @@
 //! How the steps of a run are planned, once the number of units is known.
 
-use crate::calibration::CalibrationError;
 use crate::optimizer::OptimizerSettings;
 use crate::phases::noise;
 use crate::settings::PrivacySettings;
+use organza_accountant::calibrate::CalibrateError;
 use organza_ledger::Event;
-use organza_mechanism::{DeferredGrid, Plan};
+use organza_mechanism::{DeferredGrid, Plan, PlanError, ShapeError};
+use thiserror::Error;
+
+/// Why settings give no plan.
+#[derive(Debug, Error)]
+pub enum CalibrationError {
+    /// The model has no sensible shape.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    /// A setting makes no sense.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// No noise meets the budget.
+    #[error(transparent)]
+    Calibrate(#[from] CalibrateError),
+    /// It is not said how much noise there shall be.
+    #[error(
+        "neither a budget nor a noise multiplier is given: give --epsilon or --noise-multiplier"
+    )]
+    NoBudget,
+}
 
 /// The steps of a run, and what they are at any noise: the engine finds the noise that spends the budget.
 ///
@@ -47,18 +67,20 @@ pub(crate) fn check(schedule: &dyn Schedule) -> Result<(), CalibrationError> {
     schedule.fixed().unwrap_or_else(|| schedule.at_scale(1.0)).map(|_| ())
 }
 
-/// The plan that spends what `before` leaves of the budget, or that has the noise which was asked for.
+/// The plan that spends what `before` and the grid of deferred noise leave of the budget, or that has the noise which was
+/// asked for.
 pub(crate) fn calibrate(
     schedule: &dyn Schedule,
     privacy: &PrivacySettings,
     before: &[Event],
+    deferred: Option<&DeferredGrid>,
 ) -> Result<Plan, CalibrationError> {
     if let Some(fixed) = schedule.fixed() {
         return fixed;
     }
     check(schedule)?;
     let mut all = before.to_vec();
-    all.extend(schedule.deferred(before)?.map(|grid| grid.event()));
+    all.extend(deferred.map(DeferredGrid::event));
     let together = noise(privacy, &all, 1.0, |together| {
         let plan = schedule.at_scale(together).ok()?;
         Some(vec![plan.step_event().clone().repeat(schedule.steps())])

@@ -2,7 +2,6 @@
 
 use crate::application::{Application, Failure, Start};
 use crate::books::{Books, FirstFiles, Releases, SETTINGS, STATE};
-use crate::calibration::CalibrationError;
 use crate::certificate::Certificate;
 use crate::check::SettingError;
 use crate::folder::{FolderError, RunFolder};
@@ -10,6 +9,7 @@ use crate::metrics::{Metrics, Point};
 use crate::phases::{self, Calibrated};
 use crate::plan::plan;
 use crate::run::{Observer, Outcome, RunError, RunPlan, losses_of, run};
+use crate::schedule::CalibrationError;
 use crate::settings::{EngineSettings, RunSettings};
 use crate::task::Task;
 use organza_ledger::{

@@ -145,6 +145,17 @@ impl EngineSettings {
         self.private && self.steps.is_some() && !is_known
     }
 
+    /// Whether noise of steps may be left for later, which depends on the width of the tables and costs a part of delta.
+    pub fn may_defer(&self) -> bool {
+        let training = &self.training;
+        self.private
+            && self.steps == Some(Steps::Everywhere)
+            && !training.average
+            // Whole numbers of a table need one grid for all steps.
+            && training.adaptive_clip.is_none()
+            && training.optimizer.can_defer()
+    }
+
     /// What a run with these settings asks of the ledger of its data set: its whole budget. None without a budget.
     ///
     /// # Privacy

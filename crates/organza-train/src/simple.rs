@@ -9,9 +9,10 @@ use crate::settings::EngineSettings;
 use crate::task::Task;
 use organza_mechanism::Purpose;
 use organza_mechanism::sample::fill_normal_f32;
-use safetensors::{Dtype, View, serialize};
+use organza_model::tensor_header;
+use safetensors::Dtype;
 use serde::Serialize;
-use std::borrow::Cow;
+use std::io::Write;
 
 /// The deviation of the first parameters.
 const DEVIATION: f32 = 0.3;
@@ -20,29 +21,6 @@ const DEVIATION: f32 = 0.3;
 /// deviation 0.3; a finished run writes them as `model.safetensors`, a tensor for each table, and hands them over.
 #[derive(Clone, Debug)]
 pub struct Simple<T>(T);
-
-struct Table<'a> {
-    shape: [usize; 2],
-    values: &'a [f32],
-}
-
-impl View for Table<'_> {
-    fn dtype(&self) -> Dtype {
-        Dtype::F32
-    }
-
-    fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    fn data(&self) -> Cow<'_, [u8]> {
-        Cow::Owned(self.values.iter().flat_map(|value| value.to_le_bytes()).collect())
-    }
-
-    fn data_len(&self) -> usize {
-        size_of_val(self.values)
-    }
-}
 
 impl<T: Task + Serialize> Application for Simple<T> {
     type Settings = EngineSettings;
@@ -82,17 +60,16 @@ impl<T: Task + Serialize> Application for Simple<T> {
         folder: Option<&RunFolder>,
     ) -> Result<Vec<f32>, Failure> {
         let Some(folder) = folder else { return Ok(parameters) };
-        let mut tables = Vec::new();
-        let mut rest = parameters.as_slice();
-        for (number, (rows, dimensions)) in self.0.tables().into_iter().enumerate() {
-            let shape = [usize::try_from(rows)?, usize::try_from(dimensions)?];
-            let (values, after) = rest.split_at(shape[0] * shape[1]);
-            tables.push((format!("table{number}"), Table { shape, values }));
-            rest = after;
-        }
-        let promise = certificate.metadata().into_iter().collect();
-        let bytes = serialize(tables, Some(promise))?;
-        folder.write(&folder.file("model.safetensors"), &bytes)?;
+        let tables = self.0.tables();
+        let names: Vec<String> = (0..tables.len()).map(|number| format!("table{number}")).collect();
+        let tensors = names.iter().zip(tables).map(|(name, (rows, dimensions))| {
+            (name.as_str(), Dtype::F32, vec![rows as usize, dimensions as usize])
+        });
+        let header = tensor_header(&certificate.metadata(), tensors);
+        folder.write_with(&folder.file("model.safetensors"), |file| {
+            file.write_all(&header)?;
+            parameters.iter().try_for_each(|value| file.write_all(&value.to_le_bytes()))
+        })?;
         Ok(parameters)
     }
 }

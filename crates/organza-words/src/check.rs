@@ -12,6 +12,8 @@ use organza_train::check::{
 };
 use organza_train::settings::RunSettings;
 
+/// More than any vectors of words have.
+const MOST_DIMENSIONS: usize = 1 << 16;
 /// More than any test of ranks needs, and few enough to be held in memory a thousand times.
 const MOST_CANARIES: u64 = 1_000_000;
 
@@ -41,7 +43,8 @@ impl Settings {
         optional("--synthetic-lines", data.synthetic_lines, |lines| *lines >= 1, AT_LEAST_ONE)?;
         optional("--vocabulary-size", data.vocabulary_size, |size| *size >= 2, "at least 2")?;
         optional("--minimum-count", data.minimum_count, |count| *count >= 1, AT_LEAST_ONE)?;
-        at_least_one("--dimensions", model.dimensions as u64)?;
+        let fits = (1..=MOST_DIMENSIONS).contains(&model.dimensions);
+        require("--dimensions", model.dimensions, fits, "from 1 to 65536")?;
         at_least_one("--window", u64::from(model.window))?;
         at_least_one("--negatives", u64::from(model.negatives))?;
         let is_deviation = |deviation: &f32| *deviation >= 0.0 && deviation.is_finite();

@@ -9,6 +9,7 @@ use organza_ledger::{Event, Unit};
 use organza_mechanism::{CountNoise, ItemRule, NoisyCount};
 use organza_model::counts::DENSE_WORDS;
 use organza_train::Phase;
+use organza_train::settings::RunSettings;
 
 /// The part of delta that a private vocabulary may spend: the chance that a word of one unit alone shows.
 const VOCABULARY_DELTA: f64 = 0.1;
@@ -94,11 +95,10 @@ fn has_public_units(settings: &Settings) -> bool {
 ///   number follows the words, and with it rate, steps and noise. The number of lines or users does not: see
 ///   [`Sides`](organza_data::split::Sides), where the proof stands.
 pub(crate) fn words_decide(settings: &Settings) -> bool {
-    let Released { vocabulary, units, steps, .. } = Released::of(settings);
+    let Released { vocabulary, units, .. } = Released::of(settings);
     let counted = units && settings.privacy.unit == Unit::Pair;
-    let training = &settings.training;
-    let deferred = steps && training.optimizer.can_defer() && !training.average;
-    vocabulary && (settings.method == Method::Sparse || counted || deferred)
+    let selects = settings.method == Method::Sparse;
+    vocabulary && (selects || counted || settings.engine().may_defer())
 }
 
 /// The shares of epsilon up to and with each phase.

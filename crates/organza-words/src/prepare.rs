@@ -3,7 +3,7 @@
 use crate::canaries::{self, Canaries, Planted};
 use crate::settings::{Method, Settings, SplitSettings, VocabularyOrigin};
 use crate::task::WordTask;
-use organza_data::source::open;
+use organza_data::source::{open, open_columns, refuse_table};
 use organza_data::split::{Shares, Sides, Sizes, in_order, shuffled};
 use organza_data::{
     DEFAULT_LINES, DataError, DeclaredPublic, FromFile, Layout, Negatives, Samples, StopWords,
@@ -106,8 +106,15 @@ impl Remarks {
 /// What is wrong with the text, and what to do.
 pub fn read_text(settings: &Settings) -> Result<TokenisedText, PrepareError> {
     let data = &settings.data;
+    let unit = settings.privacy.unit;
     let source: Box<dyn TextSource> = match &data.path {
-        Some(path) => open(path)?,
+        Some(path) => match &data.columns {
+            Some(columns) => open_columns(path, columns.clone())?,
+            None => {
+                refuse_table(path, unit == Unit::User)?;
+                open(path)?
+            }
+        },
         None => {
             let lines = data.synthetic_lines.unwrap_or(DEFAULT_LINES);
             let words = data.synthetic_words.unwrap_or(Synthetic::WORDS);
@@ -119,8 +126,11 @@ pub fn read_text(settings: &Settings) -> Result<TokenisedText, PrepareError> {
         lower_case: !data.keep_case,
         stop_words: if data.drop_stop_words { StopWords::English } else { StopWords::Keep },
     };
-    let unit = settings.privacy.unit;
-    let layout = if unit == Unit::User { Layout::Users } else { Layout::Lines };
+    let layout = match unit {
+        Unit::User => Layout::Users,
+        Unit::Document => Layout::Documents,
+        _ => Layout::Lines,
+    };
     let text = TokenisedText::read(source.as_ref(), &tokeniser, layout)?;
     if settings.method == Method::None || NoisyCount::is_public(settings.privacy.neighbouring) {
         text.left_out().refuse()?;

@@ -3,6 +3,7 @@
 use crate::canaries;
 use crate::phases::Released;
 use organza_data::Objective;
+use organza_data::source::TextColumns;
 use organza_ledger::{LedgerSettings, Neighbouring, Share, Unit};
 use organza_mechanism::Selection;
 use organza_train::settings::{
@@ -64,6 +65,9 @@ pub struct CanarySettings {
 pub struct DataSettings {
     /// A file, a folder, a Brown package, or `-`; without it the built-in corpus.
     pub path: Option<PathBuf>,
+    /// The columns of a table; none if the data is plain text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub columns: Option<TextColumns>,
     /// How many distinct words the built-in corpus can have, if not the usual number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub synthetic_words: Option<usize>,
@@ -165,7 +169,7 @@ impl std::fmt::Display for Method {
 
 /// What is released before the first step, and what part of the budget it gets.
 ///
-/// The rule: phases come in the order vocabulary, word counts, pair counts, steps. The noise of a phase is the
+/// The rule: phases come in the order vocabulary, counts of words and pairs, steps. The noise of a phase is the
 /// least at which all phases so far cost no more than their shares of epsilon together; the last phase
 /// spends what is left.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -280,6 +284,7 @@ impl Settings {
             version: SETTINGS_VERSION,
             data: DataSettings {
                 path: None,
+                columns: None,
                 synthetic_words: None,
                 synthetic_lines: None,
                 ascii: false,

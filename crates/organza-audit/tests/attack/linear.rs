@@ -4,6 +4,7 @@ use crate::words::{NOT_PRIVATE, PROMISED};
 use organza_audit::attack::{Knowledge, Neighbour, Observation, Promised, Victim};
 use organza_data::sparse::SparseRows;
 use organza_erm::{Linear as Application, LinearData, Loss, Method, Settings};
+use organza_ledger::Unit;
 use organza_mechanism::SelectionRule;
 use organza_train::{Session, SessionError};
 use std::collections::BTreeMap;
@@ -27,7 +28,7 @@ impl Linear {
         let mut rows = SparseRows::new(Some(u64::from(self.features)));
         let mut push = |number: u32, entries: &mut [(u32, f32)]| {
             let group = format!("g{}", number / 2);
-            let group = (self.settings.method == Method::PoissonGroups).then_some(group.as_str());
+            let group = self.settings.by_group().then_some(group.as_str());
             rows.push(f64::from(number % 2), entries, group).expect("a good row");
         };
         let common = |number: u32| {
@@ -39,7 +40,7 @@ impl Linear {
             (self.features - RARE..self.features).map(|it| (it, 0.44)).collect();
         let method = self.settings.method;
         match neighbour {
-            Neighbour::With if method == Method::PoissonGroups => {
+            Neighbour::With if self.settings.by_group() => {
                 push(RECORDS, &mut rare.clone());
                 push(RECORDS + 1, &mut rare.clone());
             }
@@ -84,7 +85,7 @@ impl Victim for Linear {
 
 /// The choices of a command that fits linear models, each with its levels.
 pub(crate) const LEVELS: [usize; 5] = [METHODS.len(), LOSSES.len(), 2, 2, 2];
-const METHODS: [&str; 9] = [
+const METHODS: [&str; 10] = [
     "objective",
     "dpsgd",
     "exponential",
@@ -94,6 +95,7 @@ const METHODS: [&str; 9] = [
     "uniform",
     "corrected",
     "poisson-groups",
+    "dpsgd by group",
 ];
 const LOSSES: [Loss; 4] = [Loss::Logistic, Loss::Linear, Loss::Poisson, Loss::Sigmoid];
 
@@ -117,7 +119,7 @@ pub(crate) fn combination(levels: &[usize]) -> (String, Linear) {
     let mut settings = Settings::new(loss);
     settings.method = match name {
         "objective" => Method::Objective,
-        "dpsgd" => Method::Dpsgd,
+        "dpsgd" | "dpsgd by group" => Method::Dpsgd,
         "corrected" => Method::Corrected,
         "poisson-groups" => Method::PoissonGroups,
         _ => Method::Sparse,
@@ -132,11 +134,11 @@ pub(crate) fn combination(levels: &[usize]) -> (String, Linear) {
     settings.epsilon = PROMISED.epsilon;
     settings.delta = PROMISED.delta;
     settings.intercept = intercept == 0;
+    if name == "dpsgd by group" {
+        settings.unit = Unit::Group;
+    }
     let groups = u64::from(RECORDS) / 2 + 1;
-    let declared = match settings.method {
-        Method::PoissonGroups => groups,
-        _ => u64::from(RECORDS) + 1,
-    };
+    let declared = if settings.by_group() { groups } else { u64::from(RECORDS) + 1 };
     settings.units = (units == 0).then_some(declared);
     settings.groups = (settings.method == Method::Corrected).then_some(5);
     settings.draws = Some(2);

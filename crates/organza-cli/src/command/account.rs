@@ -2,13 +2,13 @@
 
 use crate::{
     answer::{Answer, Asked, Query},
-    command::train::named,
     curves,
     describe::{Tree, number, plural},
     digits::{cost, near},
     document::{Accountant, Document, Question},
     group::Group,
     input::Input,
+    names::named,
     output::{DOUBT, GOOD, Output},
     training::TrainingOptions,
     usage::UsageError,
@@ -63,7 +63,7 @@ struct QuestionOptions {
     epsilon: Option<f64>,
 
     /// Which data sets are neighbours [default: add-remove] [possible values: add-remove, replace-one]
-    #[arg(long, value_name = "RELATION", value_parser = named::<Neighbouring>(&["add-remove", "replace-one"]), hide_possible_values = true)]
+    #[arg(long, value_name = "RELATION", value_parser = named::<Neighbouring>(["add-remove", "replace-one"]), hide_possible_values = true)]
     neighbouring: Option<Neighbouring>,
 
     /// Whose answer to quote [default: pld, or rdp where that refuses]

@@ -2,10 +2,10 @@
 
 use crate::{
     answer::Answer,
-    command::train::named,
     curves,
     describe::{count, number},
     digits::{above, below},
+    names::named,
     output::{GOOD, Output},
     training::TrainingOptions,
     usage::UsageError,
@@ -70,7 +70,7 @@ struct TargetOptions {
     share: Option<f64>,
 
     /// Which data sets are neighbours [default: add-remove] [possible values: add-remove, replace-one]
-    #[arg(long, value_name = "RELATION", value_parser = named::<Neighbouring>(&["add-remove", "replace-one"]), hide_possible_values = true)]
+    #[arg(long, value_name = "RELATION", value_parser = named::<Neighbouring>(["add-remove", "replace-one"]), hide_possible_values = true)]
     neighbouring: Option<Neighbouring>,
 
     /// Draw epsilon over delta and over the steps into this SVG file
@@ -225,12 +225,7 @@ type Found = anyhow::Result<(TrainingOptions, Guarantee)>;
 
 impl TargetOptions {
     fn target(&self) -> Result<Target, UsageError> {
-        let fail = |flag: &str, value: f64, expected: &str| {
-            Err(UsageError::new(
-                format!("`{flag}` is {value}, but must be {expected}"),
-                format!("give another value for `{flag}`"),
-            ))
-        };
+        let fail = |flag, value, expected| Err(UsageError::value(flag, value, expected));
         if !(self.epsilon > 0.0 && self.epsilon.is_finite()) {
             return fail("--epsilon", self.epsilon, "positive and finite");
         }

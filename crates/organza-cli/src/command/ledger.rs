@@ -1,8 +1,8 @@
 //! `organza ledger`: one budget for all runs on a data set.
 
-use super::train::named;
 use crate::describe::number;
 use crate::digits::{below, cost};
+use crate::names::named;
 use crate::output::{GOOD, Output};
 use clap::{Args, Subcommand};
 use organza_ledger::{
@@ -85,7 +85,7 @@ struct Create {
     #[arg(
         long,
         default_value = "line",
-        value_parser = named::<Unit>(&["pair", "line", "user", "record", "group"])
+        value_parser = named::<Unit>(["pair", "line", "document", "user", "record", "group"])
     )]
     unit: Unit,
     /// What neighbouring data sets are, for every run
@@ -93,7 +93,7 @@ struct Create {
         long,
         value_name = "RELATION",
         default_value = "add-remove",
-        value_parser = named::<Neighbouring>(&["add-remove", "replace-one"])
+        value_parser = named::<Neighbouring>(["add-remove", "replace-one"])
     )]
     neighbouring: Neighbouring,
 }

@@ -16,7 +16,6 @@ mod predict;
 mod report;
 mod reproduce;
 mod resume;
-mod run;
 mod similarity;
 mod train;
 mod tune;

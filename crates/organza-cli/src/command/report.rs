@@ -1,6 +1,7 @@
 //! `organza report`: the page of a run, made again.
 
 use crate::output::{GOOD, Output};
+use anyhow::ensure;
 use clap::Args;
 use serde::Serialize;
 use std::fmt;
@@ -31,6 +32,11 @@ pub(crate) struct Report {
 
 impl Report {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
+        ensure!(
+            !self.run.join(organza_erm::READER).exists(),
+            "{} holds a linear model: its page was written with it",
+            self.run.display()
+        );
         let (files, page) = organza_words::page(&self.run)?;
         page.write(&self.run, REPORT)?;
         let report = self.run.join(REPORT);

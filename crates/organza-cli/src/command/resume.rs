@@ -1,8 +1,8 @@
 //! `organza resume`: a run that was stopped goes on.
 
-use super::run::RunOptions;
 use super::{erm, train};
 use crate::output::Output;
+use crate::running::RunOptions;
 use clap::Args;
 use organza_erm::Linear;
 use organza_train::{Application, RunFolder, Session};

@@ -30,8 +30,8 @@ impl CooccurrenceSettings {
             (Unit::Pair, Some(clip)) => {
                 return Err(wrong("clip", clip, "a training pair is one count", "leave it out"));
             }
-            (Unit::Line | Unit::User, Some(clip)) => Bound::Norm(clip),
-            (Unit::Line | Unit::User, None) => {
+            (Unit::Line | Unit::User | Unit::Document, Some(clip)) => Bound::Norm(clip),
+            (Unit::Line | Unit::User | Unit::Document, None) => {
                 let reason = "the counts of a line or a user have no bound of their own";
                 return Err(wrong("clip", "missing", reason, "set one"));
             }

@@ -130,7 +130,7 @@ impl TextSource for Brown {
                 if tokens > 0 {
                     found.sentences += 1;
                     found.tokens += tokens;
-                    visit(Line { text: &sentence, name, place: &place, tokenised: true })?;
+                    visit(Line { tokenised: true, ..Line::of(&sentence, name, &place) })?;
                 }
             }
         }

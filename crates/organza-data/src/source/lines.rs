@@ -49,10 +49,20 @@ fn each_line_within(
         if read == 0 {
             return Ok(());
         }
-        let text = text(&bytes, place.line == 1, longest)
-            .map_err(|problem| DataError::line(&place, problem))?;
-        if !text.trim().is_empty() {
-            visit(Line { text, name: named.name, place: &place, tokenised: false })?;
+        let ended = bytes.ends_with(b"\n");
+        match text(&bytes, place.line == 1, longest) {
+            Ok(text) if text.trim().is_empty() => {}
+            Ok(text) => visit(Line::of(text, named.name, &place))?,
+            Err(problem) => {
+                let problem = Some(&problem);
+                visit(Line { problem, ..Line::of("", named.name, &place) })?;
+            }
+        }
+        if bytes.len() > longest && !ended {
+            // What is left of a line that is too long.
+            input
+                .skip_until(b'\n')
+                .map_err(|source| DataError::ReadLine { place: place.clone(), source })?;
         }
     }
 }
@@ -100,6 +110,9 @@ mod tests {
         let mut all = Vec::new();
         let named = Named { file: Path::new("some.txt"), name: "some.txt" };
         each_line_within(input, named, LIMIT, &mut |line| {
+            if let Some(problem) = line.problem {
+                return Err(DataError::line(line.place, problem.clone()));
+            }
             all.push((line.place.line, line.text.to_owned()));
             Ok(())
         })?;
@@ -152,6 +165,26 @@ mod tests {
         assert_eq!(lines(fits.as_bytes()).unwrap().len(), 2);
         let exceeds = format!("{}\nx", "a".repeat(LIMIT + 1));
         assert!(lines(exceeds.as_bytes()).is_err());
+    }
+
+    /// What one line is decides about that line alone.
+    #[test]
+    fn a_line_that_is_no_text_takes_no_other_with_it() {
+        let long = "a".repeat(3 * LIMIT);
+        let input = format!("one\n{long}\ntwo\n\0\nthree\n{long}");
+        let input = [b"\xff\n", input.as_bytes()].concat();
+        let (mut texts, mut problems) = (Vec::new(), Vec::new());
+        let named = Named { file: Path::new("some.txt"), name: "some.txt" };
+        each_line_within(&input[..], named, LIMIT, &mut |line| {
+            match line.problem {
+                Some(_) => problems.push(line.place.line),
+                None => texts.push((line.place.line, line.text.to_owned())),
+            }
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(texts, [(2, "one".into()), (4, "two".into()), (6, "three".into())]);
+        assert_eq!(problems, [1, 3, 5, 7]);
     }
 
     #[test]

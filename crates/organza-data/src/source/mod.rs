@@ -3,14 +3,16 @@
 mod brown;
 mod lines;
 mod path;
+mod table;
 
 pub use brown::{BROWN_PACKAGE, Brown, BrownCounts};
 pub use lines::LONGEST_LINE;
 pub(crate) use lines::unpacked;
 pub(crate) use path::TextPath;
-pub use path::open;
+pub use path::{open, open_columns};
+pub use table::{TextColumns, refuse_table};
 
-use crate::{DataError, Place};
+use crate::{DataError, LineProblem, Place};
 
 /// One line of a source.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +25,17 @@ pub struct Line<'a> {
     pub place: &'a Place,
     /// Whether white space already parts the tokens, as in a tagged corpus; otherwise the text runs.
     pub tokenised: bool,
+    /// Whose text it is, where a column says so; empty if it does not say.
+    pub user: Option<&'a str>,
+    /// Why there is no text, if something is wrong with the line.
+    pub problem: Option<&'a LineProblem>,
+}
+
+impl<'a> Line<'a> {
+    /// Running text of nobody in particular.
+    pub fn of(text: &'a str, name: &'a str, place: &'a Place) -> Self {
+        Self { text, name, place, tokenised: false, user: None, problem: None }
+    }
 }
 
 /// What a source calls with each line; an error stops the reading.

@@ -1,11 +1,21 @@
 //! Text at a path: a file, a folder of files, or standard input.
 
 use super::lines::{Named, each_line};
-use super::{Brown, TextSource, Visit};
+use super::table::TextTable;
+use super::{Brown, TextColumns, TextSource, Visit};
 use crate::DataError;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// The text of a column of the table at `path`: JSON lines, CSV, TSV or Parquet, or a folder of such.
+///
+/// # Errors
+/// When there is nothing at the path.
+pub fn open_columns(path: &Path, columns: TextColumns) -> Result<Box<dyn TextSource>, DataError> {
+    fs::metadata(path).map_err(DataError::read(path))?;
+    Ok(Box::new(TextTable { path: path.to_owned(), columns }))
+}
 
 /// What `path` holds: `-` is standard input; a `.tgz` or `.tar.gz`, or a folder with the texts of
 /// Brown in it, is the Brown corpus; any other file or folder is plain text.
@@ -42,27 +52,30 @@ impl TextPath {
 
 impl TextSource for TextPath {
     fn each_line(&self, visit: &mut Visit<'_>) -> Result<(), DataError> {
-        let kind = fs::metadata(&self.path).map_err(DataError::read(&self.path))?;
-        if !kind.is_dir() {
-            return each_line_of(&self.path, file_name(&self.path), visit);
+        for file in files(&self.path)? {
+            let input = File::open(&file).map_err(DataError::read(&file))?;
+            let name = inner_name(&self.path, &file);
+            each_line(input, Named { file: &file, name: &name }, visit)?;
         }
-        let mut files = Vec::new();
-        collect(&self.path, &mut files)?;
-        files.iter().try_for_each(|file| each_line_of(file, inner_name(&self.path, file), visit))
+        Ok(())
     }
 }
 
-fn each_line_of(file: &Path, name: String, visit: &mut Visit<'_>) -> Result<(), DataError> {
-    let input = File::open(file).map_err(DataError::read(file))?;
-    each_line(input, Named { file, name: &name }, visit)
+/// The file at a path, or all files of the folder there, in the order of their names.
+pub(super) fn files(path: &Path) -> Result<Vec<PathBuf>, DataError> {
+    let mut files = Vec::new();
+    match fs::metadata(path).map_err(DataError::read(path))?.is_dir() {
+        true => collect(path, &mut files)?,
+        false => files.push(path.to_owned()),
+    }
+    Ok(files)
 }
 
-fn file_name(path: &Path) -> String {
-    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
-}
-
-/// The path of a file inside a folder, the same on every system.
-fn inner_name(folder: &Path, file: &Path) -> String {
+/// The name of a file, or its path inside a folder, the same on every system.
+pub(super) fn inner_name(folder: &Path, file: &Path) -> String {
+    if folder == file {
+        return file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
+    }
     let inner = file.strip_prefix(folder).unwrap_or(file);
     let parts: Vec<_> = inner.iter().map(|part| part.to_string_lossy()).collect();
     parts.join("/")

@@ -38,6 +38,10 @@ fn read(
     let mut rows = SparseRows::new(features);
     let mut entries = Vec::new();
     source.each_line(&mut |line| {
+        if let Some(problem) = line.problem {
+            rows.leave_out(line.place, problem.clone());
+            return Ok(());
+        }
         let text = line.text.split('#').next().unwrap_or_default();
         if text.trim().is_empty() {
             return Ok(());

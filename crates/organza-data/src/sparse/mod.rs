@@ -26,6 +26,8 @@ pub use columns::{Categories, Column, Columns};
 pub use label::LabelKind;
 pub use libsvm::{Grouped, read_libsvm};
 #[cfg(feature = "parquet")]
+pub(crate) use parquet_file::{open_parquet, parquet_text, unreadable_parquet};
+#[cfg(feature = "parquet")]
 pub use parquet_file::{read_parquet, read_unreleased_parquet};
 pub use problem::RowProblem;
 pub use rows::{Row, SparseRows};

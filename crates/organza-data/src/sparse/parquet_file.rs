@@ -32,16 +32,15 @@ pub fn read_unreleased_parquet(
     labels: LabelKind,
 ) -> Result<UnreleasedRows, DataError> {
     let table = |problem: String| DataError::Table { path: path.to_owned(), problem };
-    let failed = |error: ParquetError| table(format!("no readable Parquet file: {error}"));
-    let file = File::open(path).map_err(DataError::read(path))?;
-    let reader = SerializedFileReader::new(file).map_err(failed)?;
+    let failed = unreadable_parquet(path);
+    let reader = open_parquet(path)?;
     let schema = reader.metadata().file_metadata().schema();
     let header: Vec<String> =
         schema.get_fields().iter().map(|field| field.name().to_owned()).collect();
     let mut resolved = columns.resolve(&header, labels).map_err(table)?;
     let mut rows = resolved.no_rows();
-    for (number, row) in reader.get_row_iter(None).map_err(failed)?.enumerate() {
-        let row = row.map_err(failed)?;
+    for (number, row) in reader.get_row_iter(None).map_err(&failed)?.enumerate() {
+        let row = row.map_err(&failed)?;
         let fields: Vec<&record::Field> = row.get_column_iter().map(|(_, field)| field).collect();
         let outcome = if fields.len() == header.len() {
             let texts: Vec<String> = fields.iter().map(|field| text(field)).collect();
@@ -52,6 +51,26 @@ pub fn read_unreleased_parquet(
         rows.take(outcome, &Place { file: path.to_owned(), line: number as u64 + 1 });
     }
     Ok(resolved.finish(rows))
+}
+
+/// A reader of a file.
+pub(crate) fn open_parquet(path: &Path) -> Result<SerializedFileReader<File>, DataError> {
+    let file = File::open(path).map_err(DataError::read(path))?;
+    SerializedFileReader::new(file).map_err(unreadable_parquet(path))
+}
+
+/// What is said of a damaged file.
+pub(crate) fn unreadable_parquet(path: &Path) -> impl Fn(ParquetError) -> DataError {
+    let path = path.to_owned();
+    move |error| {
+        let problem = format!("no readable Parquet file: {error}");
+        DataError::Table { path: path.clone(), problem }
+    }
+}
+
+/// A field as text, if there is something in it.
+pub(crate) fn parquet_text(field: &record::Field) -> Option<String> {
+    (!matches!(field, record::Field::Null)).then(|| text(field))
 }
 
 /// The text of a field that is no number.

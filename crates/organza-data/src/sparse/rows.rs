@@ -93,6 +93,11 @@ impl SparseRows {
     }
 
     /// Takes a row whose reading went wrong for one that is left out.
+    /// Counts a row of which nothing can be used.
+    pub(super) fn leave_out(&mut self, place: &Place, problem: LineProblem) {
+        self.left_out.add(place, problem);
+    }
+
     pub(super) fn take(&mut self, outcome: Result<(), RowProblem>, place: &Place) {
         if let Err(problem) = outcome {
             self.left_out.add(place, LineProblem::Row(problem));

@@ -145,7 +145,7 @@ impl TextSource for Synthetic {
         for line in 0..self.lines {
             place.line = line + 1;
             law.write_line(&mut text, &mut source.substream(Purpose::Data, line, 0));
-            visit(Line { text: &text, name, place: &place, tokenised: true })?;
+            visit(Line { tokenised: true, ..Line::of(&text, name, &place) })?;
         }
         Ok(())
     }
@@ -188,7 +188,7 @@ mod tests {
         for mut tokeniser in [Tokeniser::default(), Tokeniser::PAPER] {
             tokeniser.stop_words = StopWords::English;
             let mut found = Vec::new();
-            let line = Line { text: &joined, name: "x", place: &place, tokenised: true };
+            let line = Line { tokenised: true, ..Line::of(&joined, "x", &place) };
             tokeniser.each_token(line, |token| found.push(token.to_owned()));
             assert_eq!(found, all);
         }
@@ -237,7 +237,7 @@ mod tests {
             for mut tokeniser in [Tokeniser::default(), Tokeniser::PAPER] {
                 tokeniser.stop_words = StopWords::English;
                 for (word, _) in &all {
-                    let line = Line { text: word, name: "x", place: &place, tokenised: true };
+                    let line = Line { tokenised: true, ..Line::of(word, "x", &place) };
                     tokeniser.each_token(line, |token| found += usize::from(token == word));
                 }
             }

@@ -11,7 +11,7 @@ impl TextSource for Fixed<'_> {
     fn each_line(&self, visit: &mut Visit<'_>) -> Result<(), DataError> {
         for (index, (name, text)) in self.0.iter().enumerate() {
             let place = Place { file: (*name).into(), line: index as u64 + 1 };
-            visit(Line { text, name, place: &place, tokenised: false })?;
+            visit(Line::of(text, name, &place))?;
         }
         Ok(())
     }
@@ -63,6 +63,6 @@ fn a_user_stands_before_the_tab() {
     let missing = some.left_out().refuse().unwrap_err().to_string();
     assert!(missing.starts_with("`text` line 2: no tab"), "{missing}");
     let empty = read(&[" \tone"], Layout::Users).unwrap().left_out().to_string();
-    assert!(empty.contains("1 of the lines") && empty.contains("nothing stands before the tab"));
+    assert!(empty.contains("1 of the lines") && empty.contains("it does not name the user"));
     assert!(text.left_out().refuse().is_ok() && text.left_out().is_empty());
 }

@@ -107,6 +107,9 @@ impl FromFile {
         let mut words = Vec::new();
         let mut lines: HashMap<Box<str>, u64> = HashMap::new();
         TextPath::new(&self.path).each_line(&mut |line| {
+            if let Some(problem) = line.problem {
+                return Err(DataError::line(line.place, problem.clone()));
+            }
             let word = line.text.trim();
             let shown = || word.chars().take(40).collect();
             if word.contains(char::is_whitespace) {

@@ -52,7 +52,7 @@ impl PrivateVocabularyPlan {
     /// Names the first setting with which there can be no such release.
     pub fn new(settings: PrivateVocabularySettings) -> Result<Self, DataError> {
         match settings.unit {
-            Unit::Line | Unit::User => {}
+            Unit::Line | Unit::User | Unit::Document => {}
             Unit::Pair if settings.words_per_unit != WORDS_OF_PAIR => {
                 return Err(DataError::Counts(PlanError {
                     setting: "words per unit",
@@ -117,7 +117,9 @@ impl PrivateVocabulary {
     /// threshold.
     pub fn words(self, text: &TokenisedText) -> Result<PrivateWords, DataError> {
         let Self { plan: PrivateVocabularyPlan { settings, items }, release, paid } = self;
-        if settings.unit == Unit::User && text.lines().user_count().is_none() {
+        if matches!(settings.unit, Unit::User | Unit::Document)
+            && text.lines().user_count().is_none()
+        {
             return Err(DataError::NoUsers);
         }
         // Words are counted by their place in the alphabet: what decides among equals is then the
@@ -162,7 +164,7 @@ fn add_units(
                 }
             }
         }
-        Unit::User => {
+        Unit::User | Unit::Document => {
             let mut order: Vec<u64> = (0..lines.line_count()).collect();
             order.sort_by_key(|line| lines.user_of_line(*line));
             for of_user in

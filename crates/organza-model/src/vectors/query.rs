@@ -51,12 +51,15 @@ impl Vectors {
         Ok(self.nearest_to(&wanted, &numbers, count))
     }
 
-    /// The number of a word, or an error with the word of the vocabulary that is spelled most like it.
+    /// The number of a word, if need be without its capitals, or an error with the word of the vocabulary that is spelled
+    /// most like it.
     pub(super) fn number(&self, word: &str) -> Result<usize, VectorsError> {
-        self.find(word).ok_or_else(|| VectorsError::UnknownWord {
-            word: word.to_owned(),
-            words: self.words.len(),
-            suggestion: self.most_like(word),
+        self.find(word).or_else(|| self.find(&word.to_lowercase())).ok_or_else(|| {
+            VectorsError::UnknownWord {
+                word: word.to_owned(),
+                words: self.words.len(),
+                suggestion: self.most_like(word),
+            }
         })
     }
 

@@ -1,10 +1,11 @@
 //! A whole model in one file: safetensors with what is to be known about it in the header.
 
 use super::{Vectors, VectorsError};
+use crate::tensors::tensor_header;
 use crate::word_vectors::{Layout, WordVectors};
 use organza_ledger::atomic::{Readers, write};
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
-use serde_json::{Map, Value, json};
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
@@ -21,7 +22,7 @@ const BLOCK: usize = 1 << 14;
 ///
 /// The file has the tensors `target` (words x dimensions), and with two tables `context` (words x
 /// dimensions) and `bias` (words). The metadata are names and values for readers: Organza writes
-/// `epsilon`, `delta`, `neighbouring`, `unit` and `method` there, so that no one can use the vectors
+/// `epsilon`, `delta`, `neighbouring`, `unit`, `method` and `private` there, so that no one can use the vectors
 /// without having their privacy at hand. The same model and metadata give the same bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SavedModel {
@@ -51,8 +52,7 @@ impl SavedModel {
         }
         let header = header(model, metadata);
         write(path, Readers::Usual, |writer| {
-            writer.write_all(&(header.len() as u64).to_le_bytes())?;
-            writer.write_all(header.as_bytes())?;
+            writer.write_all(&header)?;
             let mut bytes = Vec::with_capacity(BLOCK * size_of::<f32>());
             for block in parameters.chunks(BLOCK) {
                 bytes.clear();
@@ -134,25 +134,12 @@ fn tensors(model: &WordVectors) -> Vec<(&'static str, Vec<usize>)> {
     }
 }
 
-/// The header by hand: the library keeps the metadata in a hash map, whose order changes from run to
-/// run, and so would the bytes of the file.
-fn header(model: &WordVectors, metadata: &BTreeMap<String, String>) -> String {
+/// What stands before the values.
+fn header(model: &WordVectors, metadata: &BTreeMap<String, String>) -> Vec<u8> {
     let mut metadata = metadata.clone();
     metadata.insert(FORMAT.0.to_owned(), FORMAT.1.to_owned());
-    let mut entries = Map::new();
-    entries.insert("__metadata__".to_owned(), json!(metadata));
-    let mut start = 0;
-    for (name, shape) in tensors(model) {
-        let end = start + shape.iter().product::<usize>() * size_of::<f32>();
-        let entry = json!({ "dtype": "F32", "shape": shape, "data_offsets": [start, end] });
-        entries.insert(name.to_owned(), entry);
-        start = end;
-    }
-    let mut header = Value::Object(entries).to_string();
-    // Values begin at a multiple of eight bytes, as the format asks.
-    let padded = header.len().next_multiple_of(8);
-    header.extend(std::iter::repeat_n(' ', padded - header.len()));
-    header
+    let tensors = tensors(model).into_iter().map(|(name, shape)| (name, Dtype::F32, shape));
+    tensor_header(&metadata, tensors)
 }
 
 /// The model whose tensors the header describes.

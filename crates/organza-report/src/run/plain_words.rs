@@ -136,6 +136,9 @@ fn whom(unit: Unit, epsilon: f64, delta: f64) -> String {
             format!("Each line of the data, such as a review or a message. {}", fewer("lines"))
         }
         Unit::User => "Each person, with everything that came from them.".to_owned(),
+        Unit::Document => {
+            format!("Each document, with all of its lines. {}", fewer("documents"))
+        }
         Unit::Record => format!("Each record of the data. {}", fewer("records")),
         Unit::Group => format!("Each group of records. {}", fewer("groups")),
     }

@@ -17,7 +17,7 @@ const PRICE: f64 = 2.0;
 pub(crate) enum Upkeep {
     /// All of them at every step.
     EveryStep,
-    /// When they are read (Adam).
+    /// When they are read.
     WhenRead,
     /// When they are read, with the noise that they owe (plain gradient descent, noise on everything).
     Owed(OwedNoise),
@@ -69,18 +69,11 @@ fn is_wide(shape: &Shape, steps: u64) -> bool {
     shape.coordinates() > SMALL && steps <= MOST_STEPS
 }
 
-/// Whether leaving noise for later pays, where noise lies on everything. The average of weights would need
-/// (weight, running sum) drawn together.
-pub(crate) fn defers(
-    shape: &Shape,
-    expected_batch: f64,
-    optimizer: OptimizerSettings,
-    average: bool,
-    steps: u64,
-) -> bool {
+/// Whether leaving noise for later pays, where it may be. (The average of weights would need (weight, running sum) drawn
+/// together.)
+pub(crate) fn defers(shape: &Shape, expected_batch: f64, steps: u64) -> bool {
     let read = expected_batch * ROWS_OF_A_UNIT * shape.widest() as f64;
-    let may = optimizer.rule().can_owe() && !average;
-    may && is_wide(shape, steps) && PRICE * read < shape.coordinates() as f64
+    is_wide(shape, steps) && PRICE * read < shape.coordinates() as f64
 }
 
 /// Leave to defer noise on this grid, if the table's numbers have room for the weights.

@@ -47,10 +47,10 @@ pub(crate) struct Bench {
 #[derive(Args, Clone, Debug)]
 struct What {
     /// No privacy, noise on everything, or private selection first [default: sparse; all in a sweep]
-    #[arg(long, value_parser = super::train::method_parser())]
+    #[arg(long, value_parser = crate::names::method_parser())]
     method: Option<Method>,
     /// How `sparse` selects
-    #[arg(long, value_name = "RULE", default_value = "exponential", value_parser = super::train::rule_parser())]
+    #[arg(long, value_name = "RULE", default_value = "exponential", value_parser = crate::names::rule_parser())]
     select: SelectionRule,
     /// How many coordinates `sparse` selects in a step
     #[arg(long, default_value_t = 100)]
@@ -77,7 +77,7 @@ struct What {
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     threads: NonZeroUsize,
     /// How parameters move [default: adam; in a sweep sgd for dpsgd]
-    #[arg(long, value_parser = super::train::optimizer_parser())]
+    #[arg(long, value_parser = crate::names::optimizer_parser())]
     optimizer: Option<organza_train::OptimizerName>,
 }
 

@@ -2,7 +2,8 @@
 
 mod comparison;
 
-use super::train::{Asked, Options, method_parser};
+use super::train::{Asked, Options};
+use crate::names::method_parser;
 use crate::output::Output;
 use crate::progress::suite;
 use anyhow::Context;

@@ -5,8 +5,8 @@ mod options;
 mod page;
 mod summary;
 
-use super::run::{RunOptions, Trained};
 use crate::output::Output;
+use crate::running::{RunOptions, Trained, warn_of_delta};
 use crate::usage::UsageError;
 use bounds::Bounds;
 use clap::{Args, Subcommand};
@@ -39,7 +39,7 @@ Rows: libsvm, CSV, TSV (all plain or gzip) or Parquet, by the name of the file o
 
 /// Fit a linear model to sparse rows with differential privacy
 #[derive(Args, Debug)]
-#[command(long_about = PROMISE, after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+#[command(long_about = PROMISE, after_help = EXAMPLES, args_conflicts_with_subcommands = true, allow_negative_numbers = true)]
 pub(crate) struct Erm {
     #[command(subcommand)]
     ask: Option<Ask>,
@@ -69,6 +69,7 @@ impl Erm {
         let settings = self.options.settings()?;
         settings.check().map_err(usage)?;
         self.options.check_groups(settings.method)?;
+        warn_of_delta(settings.delta, output);
         self.notes(&settings, output);
         let begin = || Session::<Linear<'_>>::begin(settings, &self.out);
         self.running.train(&self.out, output, begin, |folder, run| show(folder, run, output))

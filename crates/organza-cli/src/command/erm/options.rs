@@ -1,6 +1,7 @@
 //! The flags of `organza erm`, and the settings that they make.
 
-use crate::command::train::{named, rule_parser};
+use crate::command::ledger::LedgerOptions;
+use crate::names::{named, rule_parser};
 use crate::usage::{UsageError, needed};
 use anyhow::Context;
 use clap::Args;
@@ -8,7 +9,7 @@ use organza_data::sparse::{Categories, Column, Columns};
 use organza_erm::{
     Constraint, DataSettings, Format, GROUPS_IGNORED, Loss, Method, Reader, Settings,
 };
-use organza_ledger::LedgerSettings;
+use organza_ledger::Unit;
 use organza_mechanism::SelectionRule;
 use std::path::{Path, PathBuf};
 
@@ -38,7 +39,7 @@ struct Rows {
     #[arg(long, value_name = "PATH")]
     test: Option<PathBuf>,
     /// The form of the files [default: by the name of the data]
-    #[arg(long, value_parser = named::<Format>(&["libsvm", "csv", "tsv", "parquet"]))]
+    #[arg(long, value_parser = named::<Format>(["libsvm", "csv", "tsv", "parquet"]))]
     format: Option<Format>,
     /// The number of features of a libsvm file, declared public
     #[arg(long, value_name = "NUMBER")]
@@ -62,8 +63,9 @@ struct Rows {
     /// Features of each hashed column [default: 65536]
     #[arg(long, value_name = "NUMBER")]
     buckets: Option<u64>,
-    /// The column that names the group of a row, such as its user (libsvm: qid, for qid:NAME); needed by
-    /// poisson-groups, whose promise is for each group, and taken by corrected and printed
+    /// The column that names the group of a row, such as its user (libsvm: qid, for qid:NAME): dpsgd, sparse and
+    /// poisson-groups then promise something for each group, all of whose rows count as one; corrected and printed
+    /// visit groups
     #[arg(long, value_name = "COLUMN")]
     group: Option<String>,
 }
@@ -88,13 +90,8 @@ struct Privacy {
     /// Declare that the number of units is public; otherwise it is released with a charge
     #[arg(long, value_name = "NUMBER")]
     units: Option<u64>,
-    /// The ledger of the data set, made by `organza ledger create`: its runs share one budget, and this one is
-    /// refused if there is not enough left
-    #[arg(long, value_name = "FILE")]
-    ledger: Option<PathBuf>,
-    /// The name that the data set of the ledger must have
-    #[arg(long, value_name = "NAME", requires = "ledger")]
-    dataset: Option<String>,
+    #[command(flatten)]
+    ledger: LedgerOptions,
     /// Make the fit repeatable, for tests and research: with a seed it is NOT private
     #[arg(long)]
     seed: Option<u64>,
@@ -105,7 +102,7 @@ struct Privacy {
 #[command(next_help_heading = "Model")]
 struct Model {
     /// The model; sigmoid is the squared error of a sigmoid, not convex [default: logistic]
-    #[arg(long, value_parser = named::<Loss>(&["logistic", "linear", "poisson", "sigmoid"]))]
+    #[arg(long, value_parser = named::<Loss>(["logistic", "linear", "poisson", "sigmoid"]))]
     model: Option<Loss>,
     /// Leave the intercept out
     #[arg(long)]
@@ -128,8 +125,7 @@ struct MethodOptions {
     /// How to fit [default: the best private one for the model]
     #[arg(
         long,
-        value_parser = named::<Method>(
-            &["objective", "dpsgd", "sparse", "corrected", "poisson-groups", "printed", "none"]
+        value_parser = named::<Method>(["objective", "dpsgd", "sparse", "corrected", "poisson-groups", "printed", "none"]
         )
     )]
     method: Option<Method>,
@@ -195,17 +191,19 @@ impl Options {
         let model = self.model.model.unwrap_or(Loss::Logistic);
         let usual = Settings::new(model);
         let Self { privacy, method, .. } = self;
+        let grouped = self.rows.group.is_some();
+        let best = if grouped { Method::Dpsgd } else { usual.method };
+        let chosen = method.method.unwrap_or(best);
+        let by_group = grouped && chosen.protects_groups();
         let ball = self.model.radius.map(Constraint::Ball);
         Ok(Settings {
             data: Some(data),
-            method: method.method.unwrap_or(usual.method),
+            method: chosen,
+            unit: if by_group { Unit::Group } else { Unit::Record },
             epsilon: privacy.epsilon.unwrap_or(usual.epsilon),
             delta: privacy.delta.unwrap_or(usual.delta),
             seed: privacy.seed,
-            ledger: privacy.ledger.as_ref().map(|path| LedgerSettings {
-                path: path.clone(),
-                dataset: privacy.dataset.clone(),
-            }),
+            ledger: privacy.ledger.settings(),
             units: privacy.units,
             bound: privacy.bound,
             label_bound: privacy.label_bound.unwrap_or(usual.label_bound),
@@ -239,7 +237,7 @@ impl Options {
 
     /// Refuses groups that would change nothing, and a method that needs them without.
     pub(super) fn check_groups(&self, method: Method) -> Result<(), UsageError> {
-        let takes = "take --method poisson-groups, or leave `--group` away";
+        let takes = "take --method dpsgd, or leave `--group` out";
         match &self.rows.group {
             Some(_) if !method.has_groups() => Err(UsageError::new(
                 format!("--group is given, but with --method {method} must be {GROUPS_IGNORED}"),

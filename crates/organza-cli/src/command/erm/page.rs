@@ -1,8 +1,8 @@
 //! `report.html`: the page of a fit.
 
 use super::summary::Summary;
-use organza_erm::Fitted;
-use organza_report::chart::{Bar, Bars};
+use organza_erm::{Fitted, Scores};
+use organza_report::chart::{Axis, Bar, Bars, Chart, Line};
 use organza_report::page::{Cell, Figure, Page, Section, Table};
 use organza_report::run::{certified, promised, released};
 use organza_train::Finished;
@@ -39,11 +39,42 @@ pub(super) fn page(fit: &Finished<Fitted>, summary: &Summary, seeded: bool) -> P
         let value = if is_private { value } else { value.not_private(SCORES) };
         outcome = outcome.row([name.into(), value]);
     }
+    let scores = fit.model.test.as_ref().unwrap_or(&fit.model.train);
+    let learned = Section::new("What was learned").table(outcome);
+    let learned = match scores.confusion {
+        Some(confusion) => learned.table(confusion_table(confusion)),
+        None => learned,
+    };
     page.section(promised(certificate, "coefficients", seeded))
-        .section(Section::new("What was learned").table(outcome))
+        .section(
+            learned.figure(Figure::new("calibration", calibration(scores)).not_private(SCORES)),
+        )
         .section(coefficients(&fit.model))
         .section(released(certificate))
         .section(Section::new("Files").links(FILES))
+}
+
+/// Classes by what they are taken for.
+fn confusion_table([zeros, ones]: [[u64; 2]; 2]) -> Table {
+    let cell = |count: u64| Cell::from(count.to_string()).not_private(SCORES);
+    Table::new("confusion", ["class", "taken for 0", "taken for 1"])
+        .row(["0".into(), cell(zeros[0]), cell(zeros[1])])
+        .row(["1".into(), cell(ones[0]), cell(ones[1])])
+}
+
+/// What came true of what was predicted.
+fn calibration(scores: &Scores) -> Chart {
+    let ideal = scores.calibration.iter().map(|(predicted, _)| (*predicted, *predicted));
+    Chart {
+        title: "What came true of what was predicted, by tenths".to_owned(),
+        horizontal: Axis::fitted("mean prediction"),
+        vertical: Axis::fitted("mean label"),
+        lines: vec![
+            Line::new("model", scores.calibration.clone()),
+            Line::new("as it should be", ideal),
+        ],
+        mark: None,
+    }
 }
 
 /// The largest coefficients.

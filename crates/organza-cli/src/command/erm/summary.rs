@@ -2,7 +2,7 @@
 
 use crate::describe::number;
 use crate::output::{DOUBT, GOOD};
-use organza_erm::{Fitted, GroupSparsity, Loss, Method, Settings};
+use organza_erm::{Fitted, GroupSparsity, Loss, Method, Scores, Settings};
 use organza_ledger::SharedTotal;
 use organza_report::run::headline;
 use organza_train::Finished;
@@ -27,6 +27,9 @@ pub(super) struct Summary {
     test_accuracy: Option<f64>,
     test_auc: Option<f64>,
     test_deviance: Option<f64>,
+    test_r_squared: Option<f64>,
+    /// Class by what it is taken for.
+    test_confusion: Option<[[u64; 2]; 2]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     group_sparsity: Option<GroupSparsity>,
     remarks: Vec<String>,
@@ -42,6 +45,13 @@ pub(super) struct Summary {
     folder: PathBuf,
 }
 
+/// What is said of a model that a constant is as good as.
+fn no_better(scores: &Scores) -> Option<String> {
+    let advice = "nothing was learned: the loss is no better than that of a constant. A larger epsilon, more rows, fewer \
+                  features, or a --bound and --label-bound that fit the data would help";
+    (scores.loss >= scores.constant_loss).then(|| advice.to_owned())
+}
+
 impl Summary {
     pub(super) fn new(
         folder: &Path,
@@ -50,7 +60,8 @@ impl Summary {
         elapsed: Duration,
     ) -> Self {
         let Finished { certificate, remarks, model: fit, .. } = finished;
-        let Fitted { train, test, sparsity, .. } = *fit;
+        let Fitted { train, test, sparsity, .. } = fit;
+        let test = test.as_ref();
         let mut not_private = vec![
             "train_loss",
             "train_squared_gradient",
@@ -58,6 +69,8 @@ impl Summary {
             "test_accuracy",
             "test_auc",
             "test_deviance",
+            "test_r_squared",
+            "test_confusion",
             "remarks",
             "seconds",
         ];
@@ -77,8 +90,10 @@ impl Summary {
             test_accuracy: test.and_then(|test| test.accuracy),
             test_auc: test.and_then(|test| test.auc),
             test_deviance: test.map(|test| test.deviance),
-            group_sparsity: sparsity,
-            remarks: remarks.clone(),
+            test_r_squared: test.and_then(|test| test.r_squared),
+            test_confusion: test.and_then(|test| test.confusion),
+            group_sparsity: *sparsity,
+            remarks: remarks.iter().cloned().chain(no_better(test.unwrap_or(train))).collect(),
             seconds: elapsed.as_secs_f64(),
             not_private,
             dataset: certificate.dataset.clone(),
@@ -112,6 +127,7 @@ impl Summary {
             ("test loss", self.test_loss),
             ("test accuracy", self.test_accuracy),
             ("test AUC", self.test_auc),
+            ("test R squared", self.test_r_squared),
             ("test deviance", self.test_deviance.filter(|_| self.model != Loss::Logistic)),
         ];
         for (name, value) in optional {

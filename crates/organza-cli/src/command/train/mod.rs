@@ -4,11 +4,11 @@ mod options;
 mod summary;
 
 use super::report::REPORT;
-use super::run::{RunOptions, Trained};
+use crate::running::{RunOptions, Trained, warn_of_delta};
 use crate::{arguments::Arguments, output::Output};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory};
-pub(crate) use options::{Asked, Options, method_parser, named, optimizer_parser, rule_parser};
+pub(crate) use options::{Asked, Options};
 use organza_train::RunFolder;
 use organza_words::{Session, Words};
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ A run that was stopped, by Ctrl-C or worse, goes on with `organza resume`.";
 
 /// Train word vectors with differential privacy
 #[derive(Args, Debug)]
-#[command(long_about = PROMISE, after_help = EXAMPLES)]
+#[command(long_about = PROMISE, after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct Train {
     #[command(flatten)]
     asked: Asked,
@@ -65,6 +65,7 @@ impl Train {
             wrong_usage(ErrorKind::ValueValidation, &problem.to_string());
         }
         let why = self.options.why(&self.asked, &settings);
+        warn_of_delta(settings.privacy.delta, output);
         if settings.seed.is_some() {
             output.note("with --seed the noise can be repeated: this run is NOT private");
         }

@@ -4,39 +4,15 @@ mod change;
 
 use crate::command::ledger::LedgerOptions;
 use crate::files;
+use crate::names::{method_parser, named, optimizer_parser, rule_parser};
 use change::{set, set_some};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use organza_data::source::TextColumns;
 use organza_ledger::{Neighbouring, Unit};
 use organza_mechanism::{By, SelectionRule};
 use organza_train::OptimizerName;
 use organza_words::settings::{CanarySettings, Method, Settings, VocabularyOrigin};
-use serde::de::DeserializeOwned;
 use std::path::PathBuf;
-
-/// A name that a settings file would have for the same value.
-pub(crate) fn named<T: DeserializeOwned + Clone + Send + Sync + 'static>(
-    names: &'static [&'static str],
-) -> impl TypedValueParser<Value = T> {
-    PossibleValuesParser::new(names)
-        .try_map(|name| serde_json::from_value(serde_json::Value::String(name)))
-}
-
-/// The names of the methods of training.
-pub(crate) fn method_parser() -> impl TypedValueParser<Value = Method> {
-    named(&["counts", "dpsgd", "sparse", "none"])
-}
-
-/// The names of the rules of selection.
-pub(crate) fn rule_parser() -> impl TypedValueParser<Value = SelectionRule> {
-    PossibleValuesParser::new(SelectionRule::ALL.map(SelectionRule::name))
-        .try_map(|name| serde_json::from_value(serde_json::Value::String(name)))
-}
-
-/// The names of the optimizers.
-pub(crate) fn optimizer_parser() -> impl TypedValueParser<Value = OptimizerName> {
-    PossibleValuesParser::new(OptimizerName::all()).try_map(OptimizerName::try_from)
-}
 
 #[derive(Args, Debug)]
 pub(crate) struct Options {
@@ -81,6 +57,12 @@ struct Start {
     /// without it the built-in corpus, which is synthetic
     #[arg(long, value_name = "PATH")]
     data: Option<PathBuf>,
+    /// The column of a table (JSON lines, CSV, TSV, Parquet) that holds the text
+    #[arg(long, value_name = "COLUMN", requires = "data")]
+    text_column: Option<String>,
+    /// The column that names whose text a row is
+    #[arg(long, value_name = "COLUMN", requires = "text_column")]
+    user_column: Option<String>,
     /// How many distinct words the built-in corpus can have, to see what width costs [default: 300]
     #[arg(long, value_name = "NUMBER", conflicts_with = "data")]
     synthetic_words: Option<usize>,
@@ -109,8 +91,9 @@ struct Privacy {
     /// The delta of the guarantee, never computed from the data [default: 1e-6]
     #[arg(long)]
     delta: Option<f64>,
-    /// What is protected as one; users stand in the first column of a TSV [default: line]
-    #[arg(long, value_parser = named::<Unit>(&["pair", "line", "user"]))]
+    /// What is protected as one: a row or line, a file, or everything of a user [default: user with --user-column,
+    /// else line]
+    #[arg(long, value_parser = named::<Unit>(["pair", "line", "document", "user"]))]
     unit: Option<Unit>,
     /// At most so many samples of a unit in a step [default: 16]
     #[arg(long, value_name = "SAMPLES")]
@@ -122,7 +105,7 @@ struct Privacy {
     #[arg(
         long,
         value_name = "RELATION",
-        value_parser = named::<Neighbouring>(&["add-remove", "replace-one"])
+        value_parser = named::<Neighbouring>(["add-remove", "replace-one"])
     )]
     neighbouring: Option<Neighbouring>,
     #[command(flatten)]
@@ -140,7 +123,7 @@ struct MethodOptions {
     #[arg(long, value_name = "RULE", value_parser = rule_parser())]
     select: Option<SelectionRule>,
     /// What is selected [default: coordinate]
-    #[arg(long, value_parser = named::<By>(&["coordinate", "row"]))]
+    #[arg(long, value_parser = named::<By>(["coordinate", "row"]))]
     by: Option<By>,
     /// How many are selected in a step
     #[arg(long, conflicts_with = "gamma")]
@@ -404,6 +387,11 @@ impl Start {
         if let Some(path) = &self.data {
             settings.data.path = Some(path.clone());
             (settings.data.synthetic_words, settings.data.synthetic_lines) = (None, None);
+            let user = self.user_column.clone();
+            settings.data.columns = self.text_column.clone().map(|text| TextColumns { text, user });
+            if self.user_column.is_some() {
+                settings.privacy.unit = Unit::User;
+            }
         }
         if self.synthetic_words.is_some() || self.synthetic_lines.is_some() {
             settings.data.path = None;

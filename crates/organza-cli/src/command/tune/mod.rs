@@ -30,9 +30,9 @@ Privacy. Whoever picks the best of N models has looked at N models:
 - the epsilon of one trial holds for one trial. All of them together cost the composition of them all, \
 and so does the best of them: that is what is printed as the price of tuning. It counts every run in the folder; \
 those of earlier commands are added, since this one was given by someone who has seen them.
-- a validation loss is computed from the validation data without noise. So --by validation-loss is \
+- a validation loss is computed from the validation data without noise. So --rank-by validation-loss is \
 refused, unless --validation-public declares that those units are nobody's secret.
-- --by chi-squared ranks by how far the ranks of canaries are from uniform, less is better. Canaries are \
+- --rank-by chi-squared ranks by how far the ranks of canaries are from uniform, less is better. Canaries are \
 synthetic and the models are private: it needs no validation data.
 - with --data-public all of the data is nobody's secret, and tuning is free. This is the way to choose \
 settings for private data: tune on public data that resembles it.
@@ -44,7 +44,7 @@ Examples:
   organza tune --data brown.tgz --preset paper --method dpsgd --data-public \\
                --try learning-rate=0.001,0.01 --try batch=20,500
   organza tune --data notes.txt --epsilon 1 --try share=0.1,0.3 --method sparse \\
-               --by chi-squared --canaries 1000 --canary-repeats 9";
+               --rank-by chi-squared --canaries 1000 --canary-repeats 9";
 
 /// Try settings, rank them, and say what the choice costs
 #[derive(Args, Debug)]

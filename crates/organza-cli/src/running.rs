@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// What changes nothing about the result.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Run")]
-pub(super) struct RunOptions {
+pub(crate) struct RunOptions {
     /// How many threads; the result is the same with any number [default: one a core]
     #[arg(long, value_name = "NUMBER")]
     threads: Option<std::num::NonZeroUsize>,
@@ -21,18 +21,31 @@ pub(super) struct RunOptions {
     keep_private: bool,
 }
 
+/// Above this a delta is more than one over the number of units of most data.
+const LARGE_DELTA: f64 = 1e-3;
+
+/// Says what a large delta means.
+pub(crate) fn warn_of_delta(delta: f64, output: &Output) {
+    if delta > LARGE_DELTA {
+        output.note(format_args!(
+            "delta {delta} is about the probability that the promise fails altogether: take it well below one over the \
+             number of units"
+        ));
+    }
+}
+
 /// A run that was trained to its end; its private part is still there.
-pub(super) struct Trained<A: Application> {
-    pub(super) settings: A::Settings,
-    pub(super) finished: Finished<A::Model>,
+pub(crate) struct Trained<A: Application> {
+    pub(crate) settings: A::Settings,
+    pub(crate) finished: Finished<A::Model>,
     /// The steps that this process made.
-    pub(super) made: u64,
-    pub(super) elapsed: Duration,
+    pub(crate) made: u64,
+    pub(crate) elapsed: Duration,
 }
 
 impl RunOptions {
     /// Makes a session and trains it to its end; `show` writes and shows what came of it.
-    pub(super) fn train<A: Application<Settings: Send, Model: Send>>(
+    pub(crate) fn train<A: Application<Settings: Send, Model: Send>>(
         &self,
         path: &Path,
         output: &Output,

@@ -1,49 +1,27 @@
 //! Steps by the settings of the engine: DP-SGD, or private selection.
 
 use crate::optimizer::OptimizerSettings;
-use crate::schedule::Schedule;
+use crate::schedule::{CalibrationError, Schedule};
 use crate::settings::{EngineSettings, Steps};
 use crate::tables::defers;
 use organza_accountant::Accountant;
-use organza_accountant::calibrate::CalibrateError;
 use organza_ledger::{Account, Event};
 use organza_mechanism::{
-    AdaptiveClip, DeferredGrid, NoiseSettings, Plan, PlanError, PlanSettings, SelectionSettings,
-    Shape, ShapeError, Split,
+    AdaptiveClip, DeferredGrid, NoiseSettings, Plan, PlanSettings, SelectionSettings, Shape, Split,
 };
-use thiserror::Error;
 
 /// The epsilon of a draw where noise was given and no epsilon of a draw.
 const DRAW: f64 = 0.1;
 
-/// Why settings give no plan.
-#[derive(Debug, Error)]
-pub enum CalibrationError {
-    /// The model has no sensible shape.
-    #[error(transparent)]
-    Shape(#[from] ShapeError),
-    /// A setting makes no sense.
-    #[error(transparent)]
-    Plan(#[from] PlanError),
-    /// No noise meets the budget.
-    #[error(transparent)]
-    Calibrate(#[from] CalibrateError),
-    /// It is not said how much noise there shall be.
-    #[error(
-        "neither a budget nor a noise multiplier is given: give --epsilon or --noise-multiplier"
-    )]
-    NoBudget,
-}
-
 /// Steps as the settings of the engine say: public or released numbers beside them.
-pub(crate) struct StepInputs {
+pub(crate) struct EngineSchedule {
     pub(crate) settings: EngineSettings,
     pub(crate) tables: Vec<(u64, u64)>,
     /// The public or released number of units.
     pub(crate) units: u64,
 }
 
-impl Schedule for StepInputs {
+impl Schedule for EngineSchedule {
     fn steps(&self) -> u64 {
         let training = &self.settings.training;
         let steps = training.epochs / self.rate();
@@ -68,13 +46,7 @@ impl Schedule for StepInputs {
     fn deferred(&self, before: &[Event]) -> Result<Option<DeferredGrid>, CalibrationError> {
         let EngineSettings { privacy, training, .. } = &self.settings;
         let (shape, steps) = (Shape::tables(&self.tables)?, self.steps());
-        let EngineSettings { private, steps: place, .. } = &self.settings;
-        if !private
-            || *place != Some(Steps::Everywhere)
-            // Whole numbers of a table need one grid for all steps.
-            || training.adaptive_clip.is_some()
-            || !defers(&shape, training.batch, training.optimizer, training.average, steps)
-        {
+        if !self.settings.may_defer() || !defers(&shape, training.batch, steps) {
             return Ok(None);
         }
         let epsilon = match (privacy.epsilon, privacy.noise_multiplier) {
@@ -106,7 +78,7 @@ impl Schedule for StepInputs {
     }
 }
 
-impl StepInputs {
+impl EngineSchedule {
     fn selects(&self) -> bool {
         self.settings.steps == Some(Steps::Selected)
     }
@@ -149,7 +121,7 @@ mod tests {
 
     fn plan(settings: &EngineSettings) -> Plan {
         let (settings, tables) = (settings.clone(), vec![(1_000, 100)]);
-        let known = StepInputs { settings, tables, units: 200_000 };
+        let known = EngineSchedule { settings, tables, units: 200_000 };
         assert_eq!((known.rate(), known.steps()), (1e-4, 200_000));
         known.fixed().unwrap().unwrap()
     }
