@@ -33,6 +33,7 @@ pub(crate) enum Command {
     Analogy(analogy::Analogy),
     Similarity(similarity::Similarity),
     Audit(audit::Audit),
+    #[command(visible_alias = "linear")]
     Erm(Box<erm::Erm>),
     Predict(predict::Predict),
     Data(data::Data),

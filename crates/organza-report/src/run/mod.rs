@@ -133,6 +133,10 @@ impl<S: RunSettings> RunFiles<S> {
         {
             page = page.warning(problem);
         }
+        let remarks = self.summary.get("remarks").and_then(|remarks| remarks.as_array());
+        for remark in remarks.into_iter().flatten().filter_map(|remark| remark.as_str()) {
+            page = page.warning(format!("Not private, from the data without noise: {remark}."));
+        }
         page = self
             .facts(page, &engine, baseline.as_ref())
             .section(promised(certificate, &what, seeded))

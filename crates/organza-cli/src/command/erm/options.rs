@@ -45,7 +45,7 @@ struct Rows {
     #[arg(long, value_name = "NUMBER")]
     features: Option<u64>,
     /// The column of the label
-    #[arg(long, value_name = "COLUMN")]
+    #[arg(long, alias = "label-column", value_name = "COLUMN")]
     label: Option<String>,
     /// A column of numbers; with a declared range they are clamped to it and mapped to -1 to 1
     #[arg(long, value_name = "COLUMN[=LOW:HIGH]")]
@@ -66,7 +66,7 @@ struct Rows {
     /// The column that names the group of a row, such as its user (libsvm: qid, for qid:NAME): dpsgd, sparse and
     /// poisson-groups then promise something for each group, all of whose rows count as one; corrected and printed
     /// visit groups
-    #[arg(long, value_name = "COLUMN")]
+    #[arg(long, aliases = ["user-column", "group-column"], value_name = "COLUMN")]
     group: Option<String>,
 }
 

@@ -56,6 +56,14 @@ struct Promise {
     of: String,
 }
 
+/// What is said of vectors that word frequencies are as good as.
+fn no_better(losses: Losses, frequency_loss: f64) -> Option<String> {
+    let advice = "nothing was learned: the test loss is no better than that of word frequencies. Fewer words \
+                  (--vocabulary-size), a larger epsilon or more text would help, and so would a smaller unit, if its promise is \
+                  enough";
+    (losses.test >= frequency_loss).then(|| advice.to_owned())
+}
+
 impl Summary {
     pub(super) fn new(
         folder: &Path,
@@ -90,7 +98,11 @@ impl Summary {
             validation_loss: losses.validation,
             test_loss: losses.test,
             frequency_loss: model.frequency_loss,
-            remarks: remarks.clone(),
+            remarks: remarks
+                .iter()
+                .cloned()
+                .chain(no_better(losses, model.frequency_loss))
+                .collect(),
             seconds: elapsed.as_secs_f64(),
             ms_step: (made > 0).then(|| 1_000.0 * seconds / made as f64),
             peak_rss_mb: peak_megabytes(),
