@@ -30,18 +30,17 @@ const TRAIN: &str = "train --data text.txt --vocabulary declared-public";
 
 #[test]
 fn text_that_is_none() {
-    let cases: [(&[u8], &[&str]); 4] = [
-        (b"", &["0 word"]),
-        (b"good words here\n\x00\x01\x02\x7fELF\n", &["text.txt", "line 2", "zero byte"]),
-        (b"good words\ncaf\xe9 au lait\n", &["text.txt", "line 2", "byte 4", "UTF-8"]),
-        (b"word\n", &["1 word"]),
-    ];
+    let cases: [(&[u8], &[&str]); 2] = [(b"", &["0 word"]), (b"word\n", &["1 word"])];
     for (bytes, reasons) in cases {
         refused(text(bytes).path(), TRAIN, 1, reasons);
     }
     // What one unit can bring about is refused without privacy alone: see the tests of refusals.
-    let cases: [(&[u8], &[&str]); 2] =
-        [(b"", &["text.txt", "holds no text"]), (b"one\ntwo\nthree\n", &["no line has two words"])];
+    let cases: [(&[u8], &[&str]); 4] = [
+        (b"", &["text.txt", "holds no text"]),
+        (b"one\ntwo\nthree\n", &["no line has two words"]),
+        (b"good words here\n\x00\x01\x02\x7fELF\n", &["text.txt", "line 2", "zero byte"]),
+        (b"good words\ncaf\xe9 au lait\n", &["text.txt", "line 2", "byte 4", "UTF-8"]),
+    ];
     for (bytes, reasons) in cases {
         refused(text(bytes).path(), &format!("{TRAIN} --method none"), 1, reasons);
     }

@@ -131,3 +131,23 @@ fn rows_that_cannot_be_used_are_left_out() {
     let line = "erm --format csv --label y --numeric x --method none";
     assert_ne!(seen(line, &more("yes,0.5,bob"), &[]).0, seen(line, row, &[]).0);
 }
+
+/// One line that is no text, or one row that is no object, ends no private run: it is left out, and so it is told, marked.
+/// The broken twin, a run without privacy, names it.
+#[test]
+fn a_line_that_is_no_text_is_left_out() {
+    let text = "a b a b\n".repeat(50);
+    let broken = format!("{text}\0\n");
+    let flags = "--method dpsgd --steps 2 --batch 20";
+    let said = alike(&format!("{TRAIN} {flags}"), [&broken, &text], &WORDS);
+    assert!(said.contains("* 1 of the lines could not be used"), "{said}");
+    let line = "train --vocabulary-file words --method none --steps 2 --batch 1";
+    let (twin, whole) = seen(line, &broken, &WORDS);
+    assert!(twin.code == Some(1) && whole.contains("zero byte"), "{whole}");
+
+    let rows = "{\"text\": \"a b a b\", \"who\": \"x\"}\n".repeat(50);
+    let torn = format!("{rows}{{\"text\": \"a b\n");
+    let columns = "--text-column text --user-column who";
+    let said = alike(&format!("{TRAIN} {flags} {columns}"), [&torn, &rows], &WORDS);
+    assert!(said.contains("no JSON object"), "{said}");
+}
