@@ -37,7 +37,8 @@ fn trained(method: Method, wide: u32, path: &Path, stops: &[u64]) -> (LinearMode
     (settings.method, settings.seed, settings.epsilon) = (method, Some(3), 3.0);
     (settings.steps, settings.batch, settings.l2) = (Some(12), Some(4.0), Some(1e-2));
     settings.draws = Some(3);
-    let rows = if method.has_groups() { rows(wide) } else { ungrouped(&rows(wide)) };
+    let grouped = matches!(method, Method::Corrected | Method::PoissonGroups);
+    let rows = if grouped { rows(wide) } else { ungrouped(&rows(wide)) };
     let read = |settings: &Settings| Ok(LinearData::new(settings, &rows, u64::from(wide))?);
     let mut session = Session::<Linear<'_>>::begin_with(settings, path, read).unwrap();
     for stop in stops {
