@@ -48,12 +48,16 @@ fn drawn_before<T>(result: &Result<T, NotPaid>) -> bool {
 /// Charges that differ from `charge` in one thing each.
 fn foreign(charge: &Charge) -> Vec<Charge> {
     let next = charge.range().end;
+    let relation = match charge.neighbouring {
+        Some(Neighbouring::ReplaceOne) => Neighbouring::AddRemove,
+        _ => Neighbouring::ReplaceOne,
+    };
     vec![
         Charge { purpose: "curve".into(), ..charge.clone() },
         Charge { event: Event::Pure { epsilon: 1.0 }, ..charge.clone() },
         Charge { key: Some(KeyFingerprint::new([7; 16])), ..charge.clone() },
         Charge { key: None, ..charge.clone() },
-        Charge { neighbouring: Some(Neighbouring::ReplaceOne), ..charge.clone() },
+        Charge { neighbouring: Some(relation), ..charge.clone() },
         Charge { neighbouring: None, ..charge.clone() },
         Charge { from_step: next, ..charge.clone() },
     ]
