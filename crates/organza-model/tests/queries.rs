@@ -52,10 +52,7 @@ fn unknown_words_are_named_and_spelled_better() {
         message("qeuen"),
         "\"qeuen\" is not in the vocabulary of 8 words; did you mean \"queen\"?"
     );
-    assert_eq!(
-        message("King"),
-        "\"King\" is not in the vocabulary of 8 words; did you mean \"king\"?"
-    );
+    assert_eq!(vectors().nearest("King", 1).unwrap(), vectors().nearest("king", 1).unwrap());
     assert_eq!(message("zebra"), "\"zebra\" is not in the vocabulary of 8 words");
     assert_eq!(message(""), "\"\" is not in the vocabulary of 8 words");
     assert!(
