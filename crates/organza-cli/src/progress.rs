@@ -6,6 +6,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use organza_train::Observer;
 use organza_train::metrics::Point;
 use organza_words::suite::{Suite, Watch};
+use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
@@ -17,6 +18,9 @@ const INTERRUPTED: i32 = 130;
 
 /// A run that has not asked for so long whether it shall stop is at something that cannot be saved on the way.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What is said where nothing was saved on the way.
+const STOPPED: &str = "stopped at once: what was charged is kept, and a run that has begun goes on with `organza resume`";
 
 /// The wish to stop.
 #[derive(Clone, Debug)]
@@ -40,6 +44,8 @@ impl Stop {
         let wish = stop.clone();
         ctrlc::set_handler(move || {
             if wish.0.is_there.swap(true, Ordering::Relaxed) || !wish.is_heard() {
+                // Where standard error itself is closed, there is nobody left to tell.
+                let _ = writeln!(std::io::stderr(), "{STOPPED}");
                 std::process::exit(INTERRUPTED);
             }
         })

@@ -228,6 +228,10 @@ fn the_same_table_in_any_form_gives_the_same_model() {
         let refused = organza_in(place.path(), &format!("train --data {name} --out none {common}"));
         assert_eq!(refused.code, Some(1), "{name}");
         assert!(refused.stderr.contains("--text-column (perhaps `text`)"), "{}", refused.stderr);
+        let nobody =
+            format!("train --data {name} --text-column text --unit user --out none {common}");
+        let refused = organza_in(place.path(), &nobody);
+        assert!(refused.code == Some(2) && refused.stderr.contains("--user-column"), "{name}");
         let columns = "--text-column text --user-column who";
         let run = organza_in(
             place.path(),

@@ -32,6 +32,10 @@ impl Settings {
             let shares = format!("{validation} and {test}");
             require("data.split", shares, fits, "two shares of 0 or more, together below 1")?;
         }
+        let named = data.columns.as_ref().is_none_or(|columns| columns.user.is_some());
+        let expected =
+            "another unit, or --user-column given: nothing says whose text a row of the table is";
+        require("--unit", self.privacy.unit, named || self.privacy.unit != Unit::User, expected)?;
         let sizes = Synthetic::WORDS..=Synthetic::MOST_WORDS;
         let expected = "from 300 to 10000000";
         optional(

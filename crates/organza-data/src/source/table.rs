@@ -135,6 +135,10 @@ impl TextSource for TextTable {
 
 impl TextTable {
     /// Shows a row; one without text is passed over, as a blank line is.
+    ///
+    /// # Privacy
+    /// Where no column names users, a row is nobody's: what stands before a tab in its text is text, and must not pass for
+    /// the person whose rows are to be protected as one.
     fn show(
         &self,
         row: Row<'_>,
@@ -143,7 +147,7 @@ impl TextTable {
         visit: &mut Visit<'_>,
     ) -> Result<(), DataError> {
         let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return Ok(()) };
-        let user = self.columns.user.as_ref().map(|_| user.unwrap_or_default().trim());
+        let user = Some(user.unwrap_or_default().trim());
         visit(Line { user, ..Line::of(text, row.name, row.place) })
     }
 
@@ -289,7 +293,9 @@ fn unreadable(file: &Path) -> impl Fn(csv::Error) -> DataError {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use super::super::TextPath;
     use super::*;
+    use crate::{Layout, StopWords, TokenisedText, Tokeniser, Words};
     use std::fs;
 
     type Said = (String, Option<String>);
@@ -338,7 +344,9 @@ mod tests {
                 refused.contains("say which holds the text by --text-column (perhaps `text`)"),
                 "{refused}"
             );
-            assert!(rows(&path, None).unwrap().0.iter().all(|(_, user)| user.is_none()));
+            assert!(
+                rows(&path, None).unwrap().0.iter().all(|(_, user)| user.as_deref() == Some(""))
+            );
         }
         assert!(refuse_table(&write("plain.txt", "{\"text\": 1}\n"), false).is_ok());
         assert!(refuse_table(&folder.path().join("c.tsv"), true).is_ok(), "user <tab> text");
@@ -351,5 +359,24 @@ mod tests {
         let bytes = b"text\nfine\nbad \xff\nfine\n";
         fs::write(folder.path().join("bytes.csv"), bytes).unwrap();
         assert_eq!(rows(&folder.path().join("bytes.csv"), None).unwrap().1, 1);
+    }
+
+    /// A tab in a text makes nobody a user. The broken twin reads the same rows as plain lines, and finds one.
+    #[test]
+    fn without_a_column_of_users_rows_are_nobodys() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.jsonl");
+        fs::write(&path, "{\"text\": \"one\\ttwo three\"}\n").unwrap();
+        let columns = TextColumns { text: "text".into(), user: None };
+        let users = |source: &dyn TextSource| {
+            let tokeniser =
+                Tokeniser { words: Words::Unicode, lower_case: true, stop_words: StopWords::Keep };
+            let text = TokenisedText::read(source, &tokeniser, Layout::Users).unwrap();
+            (text.lines().user_count(), text.left_out().is_empty())
+        };
+        assert_eq!(users(&TextTable { path, columns }), (Some(0), false));
+        let plain = folder.path().join("plain.txt");
+        fs::write(&plain, "one\ttwo three\n").unwrap();
+        assert_eq!(users(&TextPath::new(plain)), (Some(1), true));
     }
 }
