@@ -86,7 +86,7 @@ fn groups_are_named_where_they_count_and_nowhere_else() {
     assert!(fitted(&by_group, &named).is_ok());
     by_group.groups = Some(30);
     let error = fitted(&by_group, &named).unwrap_err().to_string();
-    assert!(error.contains("name a column with --group"), "{error}");
+    assert!(error.contains("name a column with --user-column"), "{error}");
     for method in [Method::None, Method::Objective, Method::Dpsgd, Method::Sparse] {
         let error = fitted(&settings(Loss::Logistic, method), &named).unwrap_err().to_string();
         assert!(error.starts_with("--user-column is given"), "{error}");
