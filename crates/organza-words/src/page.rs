@@ -4,19 +4,8 @@ use crate::settings::Settings;
 use organza_model::vectors::{Neighbour, SavedModel, Vectors, VectorsError, read_words};
 use organza_report::page::{Page, Section, Table};
 use organza_report::run::{Additions, Baseline, RunFiles, RunFilesError};
+use organza_train::Failure;
 use std::path::Path;
-use thiserror::Error;
-
-/// Why there is no page.
-#[derive(Debug, Error)]
-pub enum PageError {
-    /// The files of the run.
-    #[error(transparent)]
-    Files(#[from] RunFilesError),
-    /// The model or its vocabulary.
-    #[error(transparent)]
-    Vectors(#[from] VectorsError),
-}
 
 const FILES: [(&str, &str); 4] = [
     ("vectors.txt", "the word vectors, as text for readers of word2vec files"),
@@ -25,30 +14,33 @@ const FILES: [(&str, &str); 4] = [
     ("vocabulary.txt", "the words, in the order of the rows"),
 ];
 
-/// The page of the finished run in `path`, and the files that it was made of.
+/// The page of the finished run in `path`.
 ///
 /// # Errors
 /// If there is no run, it is not finished, or a file is missing or damaged.
-pub fn page(path: &Path) -> Result<(RunFiles<Settings>, Page), PageError> {
+pub fn page(path: &Path) -> Result<Page, RunFilesError> {
     let files = RunFiles::<Settings>::read(path)?;
     for file in ["model.safetensors", "vocabulary.txt"] {
         if !path.join(file).exists() {
             let (folder, meaning) =
                 (path.display().to_string(), "without it there are no vectors to show");
-            return Err(RunFilesError::Missing { folder, file, meaning }.into());
+            return Err(RunFilesError::Missing { folder, file, meaning });
         }
     }
-    let words = read_words(&path.join("vocabulary.txt"))?;
-    let vectors = SavedModel::read(&path.join("model.safetensors"))?.into_vectors(words)?;
+    let vectors = vectors(path).map_err(Failure::from)?;
     let loss = files.summary.get("frequency_loss").and_then(|loss| loss.as_f64());
-    let page = files.page(Additions {
+    Ok(files.page(Additions {
         again: Some("organza train --settings settings.json --out FOLDER".to_owned()),
         baseline: loss.map(|loss| Baseline { name: "word frequencies", loss }),
         sections: vec![nearest(&vectors)],
         files: FILES.to_vec(),
         ..Additions::new("Word vectors", "vectors")
-    });
-    Ok((files, page))
+    }))
+}
+
+fn vectors(path: &Path) -> Result<Vectors, VectorsError> {
+    let words = read_words(&path.join("vocabulary.txt"))?;
+    SavedModel::read(&path.join("model.safetensors"))?.into_vectors(words)
 }
 
 /// The words that are shown.

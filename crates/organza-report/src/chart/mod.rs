@@ -1,14 +1,16 @@
-//! Charts as SVG: curves, bars and one stacked bar. Each is drawn the same way into a page, where a
+//! Charts as SVG: curves, bars, values by name and one stacked bar. Each is drawn the same way into a page, where a
 //! script shows values near the pointer, and into a file of its own, where viewers show them.
 
 mod bars;
 mod frame;
 mod lines;
+mod named;
 mod ruler;
 mod stack;
 
 pub use bars::{Bar, Bars};
 pub use lines::{Chart, Line};
+pub use named::Named;
 pub use ruler::{Axis, Scale};
 pub use stack::{Piece, Stack};
 
