@@ -3,6 +3,7 @@
 use crate::memory::peak_megabytes;
 use crate::output::{DOUBT, GOOD, Output};
 use crate::running::Trained;
+use chrono::{DateTime, Utc};
 use organza_ledger::SharedTotal;
 use organza_report::page::Page;
 use organza_report::run::{RunFilesError, doubts, headline};
@@ -12,6 +13,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// The page of a run, in its folder.
 pub(crate) const REPORT: &str = "report.html";
@@ -20,7 +22,7 @@ const FILE_VERSION: u64 = 1;
 
 /// One figure of a summary: by its name in the file, and as people see it, if they do.
 pub(crate) struct Figure {
-    field: &'static str,
+    field: Option<&'static str>,
     value: Value,
     shown: Option<(String, String)>,
     is_private: bool,
@@ -29,7 +31,7 @@ pub(crate) struct Figure {
 impl Figure {
     /// A figure that tells no more than was declared or released.
     pub(crate) fn private(field: &'static str, value: impl Serialize) -> Self {
-        Self { field, value: json!(value), shown: None, is_private: true }
+        Self { field: Some(field), value: json!(value), shown: None, is_private: true }
     }
 
     /// A figure that comes from the data without noise.
@@ -115,22 +117,40 @@ impl Summary {
             .collect();
         let steps = Figure::private("steps", finished.steps).named("steps");
         let ms_step = (*made > 0).then(|| 1_000.0 * finished.seconds / *made as f64);
+        let begun = DateTime::<Utc>::from(SystemTime::now() - *elapsed);
         let figures = [
             Figure::private("version", FILE_VERSION),
+            // The day on which it began, which no data moves.
+            Figure::private("date", begun.date_naive().to_string()),
+            Figure::private("organza", env!("CARGO_PKG_VERSION")),
             Figure::private("method", &certificate.method).named("method"),
             Figure::private("epsilon", certificate.epsilon),
             Figure::private("delta", certificate.delta),
             // Without privacy it is computed from the number of units.
             Figure { is_private: engine.private, ..steps },
         ];
+        let released = certificate.released.iter().map(|fact| Figure {
+            field: None,
+            value: Value::Null,
+            shown: Some((fact.name.clone(), fact.value.clone())),
+            is_private: engine.private,
+        });
+        let filed = Figure::private("released", &certificate.released);
+        let filed = Figure { is_private: engine.private, ..filed };
         let measured = [
+            filed,
             Figure::not_private("remarks", &remarks),
             Figure::measured("seconds", "time", elapsed.as_secs_f64(), "s"),
             Figure::measured("ms_step", "a step", ms_step, "ms").if_any(),
             Figure::measured("peak_rss_mb", "memory", peak_megabytes(), "MB"),
         ];
         Self {
-            figures: figures.into_iter().chain(told.figures).chain(measured).collect(),
+            figures: figures
+                .into_iter()
+                .chain(released)
+                .chain(told.figures)
+                .chain(measured)
+                .collect(),
             promise: headline(certificate),
             doubts: doubts(certificate, engine.seed.is_some()),
             is_private: certificate.private,
@@ -159,11 +179,12 @@ impl Summary {
 impl Serialize for Summary {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        for figure in &self.figures {
-            map.serialize_entry(figure.field, &figure.value)?;
+        let filed = || self.figures.iter().filter_map(|figure| Some((figure.field?, figure)));
+        for (field, figure) in filed() {
+            map.serialize_entry(field, &figure.value)?;
         }
-        let open = self.figures.iter().filter(|figure| !figure.is_private);
-        map.serialize_entry("not_private", &open.map(|figure| figure.field).collect::<Vec<_>>())?;
+        let open = filed().filter(|(_, figure)| !figure.is_private);
+        map.serialize_entry("not_private", &open.map(|(field, _)| field).collect::<Vec<_>>())?;
         if let Some(total) = &self.dataset {
             map.serialize_entry("dataset", total)?;
         }
@@ -182,10 +203,13 @@ impl fmt::Display for Summary {
             writeln!(formatter, "{DOUBT}{doubt}{DOUBT:#}")?;
         }
         writeln!(formatter)?;
-        for Figure { shown, is_private, .. } in &self.figures {
-            let Some((name, text)) = shown else { continue };
-            let mark = if *is_private { "" } else { "  *" };
-            writeln!(formatter, "{name:<20}{text:>14}{mark}")?;
+        let shown =
+            || self.figures.iter().filter_map(|it| Some((it.shown.as_ref()?, it.is_private)));
+        let name_width = shown().map(|((name, _), _)| name.chars().count()).max().unwrap_or(0);
+        let width = shown().map(|((_, text), _)| text.chars().count()).max().unwrap_or(0);
+        for ((name, text), is_private) in shown() {
+            let mark = if is_private { "" } else { "  *" };
+            writeln!(formatter, "{name:<name_width$}  {text:>width$}{mark}")?;
         }
         for remark in &self.remarks {
             writeln!(formatter, "\n{DOUBT}* {remark}{DOUBT:#}")?;

@@ -78,7 +78,7 @@ fn unused(settings: &Settings) -> Vec<&'static str> {
 fn predictions(part: &str, scores: &Scores) -> Section {
     let ideal = scores.calibration.iter().map(|(predicted, _)| (*predicted, *predicted));
     let chart = Chart {
-        title: "What came true of what was predicted, by tenths".to_owned(),
+        title: "What came true of predictions".to_owned(),
         horizontal: Axis::fitted("mean prediction"),
         vertical: Axis::fitted("mean label"),
         lines: vec![

@@ -5,6 +5,9 @@ use crate::perturbation::Perturbation;
 use crate::settings::{L2, Method, Settings};
 use crate::task::LinearTask;
 use organza_accountant::calibrate::Target;
+use organza_ledger::PublicFact;
+use organza_report::describe::{count, number};
+use organza_report::digits::near;
 use organza_train::{Failure, Releases, Start, Task};
 
 /// The gradient norm at which a search without privacy ends.
@@ -30,7 +33,17 @@ pub(crate) fn start(
         _ => vec![0.0; usize::try_from(task.design.coordinates())?],
     };
     let parameters = coordinates.into_iter().map(|value| value as f32).collect();
-    Ok(Start { parameters, ..Start::default() })
+    let fact = |name: &str, value| PublicFact { name: name.to_owned(), value };
+    let mut released = vec![fact("features", count(task.design.features()))];
+    match settings.method {
+        Method::None => {}
+        Method::Objective => {
+            let bound = settings.row_bound().unwrap_or(f64::INFINITY);
+            released.push(fact("bound on a row", number(bound)));
+        }
+        _ => released.push(fact("clip of a gradient", near(settings.record_clip()))),
+    }
+    Ok(Start { parameters, released, ..Start::default() })
 }
 
 /// The minimum without privacy.

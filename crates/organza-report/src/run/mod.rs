@@ -12,6 +12,7 @@ use crate::chart::{Axis, Chart, Line};
 use crate::describe::{Tree, count, number};
 use crate::digits::{cost, near};
 use crate::page::{Cell, Fact, Figure, Page, Section, Table};
+use organza_ledger::PublicFact;
 use organza_train::Certificate;
 use organza_train::metrics::Point;
 use organza_train::settings::{EngineSettings, RunSettings, Steps};
@@ -97,7 +98,7 @@ fn certified(certificate: &Certificate, title: String, released: &str, seeded: b
         .iter()
         .fold(page, |page, doubt| page.warning(format!("{}.", capitalised(doubt))));
     page = match (certificate.epsilon, certificate.delta) {
-        (Some(epsilon), Some(delta)) => page
+        (Some(epsilon), Some(delta)) if certificate.private => page
             .fact(Fact::new("epsilon", cost(epsilon)).note(format!("at delta {}", cost(delta))))
             .fact(
                 Fact::new("protects", format!("each {}", certificate.unit))
@@ -112,16 +113,23 @@ fn certified(certificate: &Certificate, title: String, released: &str, seeded: b
 }
 
 /// All that left the data.
-fn released(certificate: &Certificate) -> Section {
+fn released(certificate: &Certificate, is_private: bool) -> Section {
+    let why = (!is_private).then_some("this run was made without privacy");
+    let mut figures = Table::new("released", ["what", "value"]);
+    for fact in &certificate.released {
+        let value = Cell::from(fact.value.clone()).not_private(why);
+        figures = figures.row([capitalised(&fact.name).into(), value]);
+    }
     let events: Vec<String> =
         certificate.events.iter().map(|event| Tree(event).to_string()).collect();
     let events = match events.join("\n") {
         empty if empty.is_empty() => "everything: there was no privacy".to_owned(),
         trees => trees,
     };
-    Section::new("What was released")
-        .text("All that left the data, as the accountant priced it.")
-        .code(events)
+    let section = Section::new("What was released")
+        .text("All that left the data: in figures, and as the accountant priced it.");
+    let section = if certificate.released.is_empty() { section } else { section.table(figures) };
+    section.code(events)
 }
 
 fn capitalised(text: &str) -> String {
@@ -172,23 +180,38 @@ impl<S: RunSettings> RunFiles<S> {
         if let Some(spending) = &spending {
             page = page.section(spending.section(certificate, engine.privacy.epsilon));
         }
-        page.section(released(certificate))
-            .section(settings_table::section(settings, again, &unused))
+        page.section(released(certificate, engine.private))
+            .section(settings_table::section(settings, self.made(), again, &unused))
             .section(Section::new("Files").links(files.into_iter().chain(FILES)))
+    }
+
+    /// When it was made, and by what, if `summary.json` says so.
+    fn made(&self) -> Option<String> {
+        let told = |field: &str| self.summary.get(field)?.as_str();
+        Some(format!("Made on {} by organza {}.", told("date")?, told("organza")?))
     }
 
     fn facts(&self, page: Page, engine: &EngineSettings, baseline: Option<&Baseline>) -> Page {
         let Self { certificate, .. } = self;
-        let steps = Fact::new("steps", count(certificate.steps)).note(match engine.steps {
-            _ if !engine.private => "without noise".to_owned(),
-            None => format!("{} were released once", certificate.method),
-            Some(Steps::Everywhere) => "noise on every coordinate".to_owned(),
-            Some(Steps::Selected) => "noise on what was selected".to_owned(),
-        });
-        let page = page.fact(match engine.private {
-            false => steps.not_private("computed from the number of units"),
-            true => steps,
-        });
+        let page = match certificate.steps {
+            0 => page,
+            steps => page.fact(
+                Fact::new("steps", count(steps))
+                    .note(match engine.steps {
+                        _ if !engine.private => "without noise",
+                        Some(Steps::Selected) => "noise on what was selected",
+                        _ => "noise on every coordinate",
+                    })
+                    .not_private((!engine.private).then_some("computed from the number of units")),
+            ),
+        };
+        let page = match certificate.released.first() {
+            Some(PublicFact { name, value }) => {
+                let why = "counted from the data";
+                page.fact(Fact::new(name, value).not_private((!engine.private).then_some(why)))
+            }
+            None => page,
+        };
         let Some(last) = self.points.last().filter(|last| last.losses.test.is_finite()) else {
             return page;
         };

@@ -8,6 +8,7 @@ use serde_json::Value;
 /// All settings that are set and were used, by the names that they have in the file.
 pub(super) fn section(
     settings: &impl Serialize,
+    made: Option<String>,
     again: Option<String>,
     unused: &[&str],
 ) -> Section {
@@ -23,12 +24,10 @@ pub(super) fn section(
     for (name, value) in rows {
         table = table.row([name.into(), value.into()]);
     }
+    let again = again.map(|command| format!("Repeat it by `{command}`."));
+    let told: Vec<String> = made.into_iter().chain(again).collect();
     let section = Section::new("Settings");
-    match again {
-        Some(command) => section.text(format!("Repeat this run by `{command}`.")),
-        None => section,
-    }
-    .table(table)
+    if told.is_empty() { section } else { section.text(told.join(" ")) }.table(table)
 }
 
 /// Values by their path; what is not set is left out.
@@ -76,7 +75,7 @@ mod tests {
             beta_two: f32,
         }
         let show = |unused: &[&str]| {
-            let section = section(&Beta { beta: 0.9, beta_two: 0.99 }, None, unused);
+            let section = section(&Beta { beta: 0.9, beta_two: 0.99 }, None, None, unused);
             crate::page::Page::new("p").section(section).html()
         };
         let all = show(&[]);
