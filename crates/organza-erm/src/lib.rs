@@ -56,7 +56,7 @@ pub use loss::Loss;
 pub use model::{LinearModel, ModelError};
 pub use organza_train::Constraint;
 pub use page::page;
-pub use reader::{Format, Reader};
+pub use reader::Reader;
 pub use schedule::{LinearSchedule, printed_step};
 pub use score::{Scores, score};
 pub use settings::{DataSettings, Method, Settings};

@@ -53,7 +53,7 @@ pub fn page(path: &Path) -> Result<Page, RunFilesError> {
         let sparsity = files.summary.pointer("/group_sparsity/most").and_then(Value::as_f64);
         additions.measured.extend(sparsity.map(|most| ("group sparsity".to_owned(), most)));
         additions.baseline = Some(Baseline { name: "a constant", loss: scores.constant_loss });
-        additions.sections.insert(0, predictions(part, scores));
+        additions.sections.insert(0, predictions(&model, part, scores));
     }
     Ok(files.page(additions))
 }
@@ -75,7 +75,7 @@ fn unused(settings: &Settings) -> Vec<&'static str> {
 }
 
 /// What predictions are worth. *Not private.*
-fn predictions(part: &str, scores: &Scores) -> Section {
+fn predictions(model: &LinearModel, part: &str, scores: &Scores) -> Section {
     let ideal = scores.calibration.iter().map(|(predicted, _)| (*predicted, *predicted));
     let chart = Chart {
         title: "What came true of predictions".to_owned(),
@@ -92,14 +92,16 @@ fn predictions(part: &str, scores: &Scores) -> Section {
          predictions are too high."
     ));
     let section = Section::new("How good predictions are").figure(figure);
-    let Some([zeros, ones]) = scores.confusion else { return section };
-    let cell = |count: u64| Cell::from(count).not_private(SCORES);
-    let row = |class: &str, taken: [u64; 2]| [class.into(), cell(taken[0]), cell(taken[1])];
+    let Some(confusion) = &scores.confusion else { return section };
+    let names: Vec<String> = (0..confusion.len()).map(|class| model.class_name(class)).collect();
+    let taken = names.iter().map(|name| format!("taken for {name}"));
+    let table = Table::new("confusion", std::iter::once("class".to_owned()).chain(taken));
+    let cell = |count: &u64| Cell::from(*count).not_private(SCORES);
+    let table = names.iter().zip(confusion).fold(table, |table, (name, counts)| {
+        table.row(std::iter::once(name.as_str().into()).chain(counts.iter().map(cell)))
+    });
     section.table(
-        Table::new("confusion", ["class", "taken for 0", "taken for 1"])
-            .row(row("0", zeros))
-            .row(row("1", ones))
-            .caption(format!("The {part} rows of each class by the one that is likelier.")),
+        table.caption(format!("The {part} rows of each class by the one that is likeliest.")),
     )
 }
 
@@ -119,8 +121,13 @@ fn coefficients(model: &LinearModel, reader: Option<&Reader>) -> Section {
     all.truncate(shown);
     all.sort_unstable_by(by_size);
     let named = |index: usize| {
-        let name = reader.and_then(|reader| reader.feature_name(index as u64));
-        name.unwrap_or_else(|| format!("feature {}", index + 1))
+        let (feature, class) = (index / model.models(), index % model.models());
+        let name = reader.and_then(|reader| reader.feature_name(feature as u64));
+        let name = name.unwrap_or_else(|| format!("feature {}", feature + 1));
+        match model.models() {
+            1 => name,
+            _ => format!("{name} ({})", model.class_name(class)),
+        }
     };
     let bars = Named {
         title: "The largest coefficients".to_owned(),
