@@ -9,8 +9,8 @@ const TOP: f64 = 32.0;
 const SPACE: f64 = 330.0;
 const MARGIN: f64 = 10.0;
 /// The letters of names on a phone, and on a screen that shows the map larger: the width and height of one.
-const LARGE: (f64, f64) = (7.4, 14.0);
-const SMALL: (f64, f64) = (4.6, 9.0);
+const LARGE: (f64, f64) = (8.0, 14.0);
+const SMALL: (f64, f64) = (4.95, 9.0);
 /// How far the name of a place is from it.
 const GAP: f64 = 4.0;
 
@@ -108,13 +108,26 @@ impl Map {
 /// What a name covers in letters of this size.
 fn area(name: &str, (x, y): (f64, f64), anchor: &str, (width, height): (f64, f64)) -> Area {
     // A little more than the letters, so that names do not read as one.
-    let length = width * (name.chars().count() as f64 + 0.8);
+    let length = width * (name.chars().map(breadth).sum::<f64>() + 0.8);
     let left = match anchor {
         "middle" => x - length / 2.0,
         "end" => x - length,
         _ => x,
     };
     (left, left + length, y - 0.85 * height, y + 0.25 * height)
+}
+
+/// How broad a letter is beside an `a`, about, in the usual fonts.
+fn breadth(letter: char) -> f64 {
+    match letter {
+        'i' | 'j' | 'l' | 'I' | '\'' | '.' => 0.5,
+        'f' | 'r' | 't' | '-' => 0.7,
+        'm' | 'M' | 'W' => 1.6,
+        'w' => 1.35,
+        '\u{2e80}'.. => 1.7,
+        _ if letter.is_uppercase() => 1.2,
+        _ => 1.0,
+    }
 }
 
 fn meet(one: Area, other: Area) -> bool {
