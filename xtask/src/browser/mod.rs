@@ -48,11 +48,14 @@ fn pages(place: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
     Step::cargo(&build).arguments(&["--example", "gallery", "--example", "factorisation"]).run()?;
     let built = workspace::target().join("debug");
     let rows = place.join("rows.libsvm");
-    let line = |row: u32| format!("{} 1:1 {}:1\n", row % 2, 2 + (row % 7) * (row % 2));
+    let line = |row: u32| {
+        let (one, other) = (row % 10, row % 7);
+        format!("{} {}:1 {}:1\n", u32::from(one + other > 7), 1 + one, 11 + other)
+    };
     fs::write(&rows, (0..2_000).map(line).collect::<String>()).context("cannot write rows")?;
     let rows = rows.to_string_lossy();
     let steps: &[&str] = &["train", "--steps", "100", "--batch", "300", "--quiet", "--out"];
-    let fit: &[&str] = &["erm", "--data", &rows, "--features", "8", "--quiet", "--out"];
+    let fit: &[&str] = &["erm", "--data", &rows, "--features", "17", "--quiet", "--out"];
     let programs = [
         ("run", "organza", steps),
         ("counts", "organza", &["train", "--quiet", "--out"]),
