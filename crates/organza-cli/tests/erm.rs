@@ -66,9 +66,26 @@ fn a_fit_leaves_its_files_and_predicts() {
         "reader.json",
         "report.html",
         "settings.json",
+        "summary.json",
         "tables",
     ];
     assert_eq!(files, expected, "and no private part");
+    let read = || fs::read_to_string(place.path().join("run/report.html")).unwrap();
+    let page = read();
+    for part in ["Logistic model by objective", "How good predictions are", "Where the budget went"]
+    {
+        assert!(page.contains(part), "{part}");
+    }
+    let report = organza_in(place.path(), "report run");
+    assert_eq!(report.code, Some(0), "{}", report.stderr);
+    assert_eq!(read(), page, "the same files make the same page");
+    for file in ["metrics.jsonl", "summary.json"] {
+        fs::remove_file(place.path().join("run").join(file)).unwrap();
+    }
+    let report = organza_in(place.path(), "--json report run");
+    let report: Value = serde_json::from_str(&report.stdout).unwrap();
+    assert_eq!(report["private"], true, "without what is not private");
+    assert!(!read().contains("How good predictions are"));
     let again = organza_in(place.path(), "resume run");
     assert!(again.stderr.contains("the run is finished"), "{}", again.stderr);
     fs::write(place.path().join("new"), "0 1:1\n0 2:1\n").unwrap();

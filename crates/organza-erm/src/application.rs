@@ -138,9 +138,9 @@ impl<'a> Application for Linear<'a> {
 
     fn not_private() -> impl Iterator<Item = &'static str> {
         [
-            "metrics.jsonl, report.html: losses, accuracy, AUC, deviance",
-            "sparsity of groups",
-            "remarks about the data",
+            "metrics.jsonl: train, validation, test",
+            "summary.json: losses, scores, sparsity of groups, remarks, timings, memory",
+            "report.html, figures, tables: what is marked there",
             "timings",
         ]
         .into_iter()
