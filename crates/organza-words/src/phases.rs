@@ -164,10 +164,10 @@ pub(crate) fn vocabulary_plan(
     let (words_per_unit, rule) = match (privacy.unit, &settings.data.vocabulary) {
         (Unit::Pair, _) => (2, ItemRule::Laplace { epsilon: 1.0 / noise, delta }),
         (_, VocabularyOrigin::Private { words_per_unit }) => {
-            (*words_per_unit, ItemRule::WeightedGaussian { multiplier: noise, delta })
+            (*words_per_unit, ItemRule::AdaptiveGaussian { multiplier: noise, delta })
         }
         (_, VocabularyOrigin::File(_) | VocabularyOrigin::DeclaredPublic) => {
-            (1, ItemRule::WeightedGaussian { multiplier: noise, delta })
+            (1, ItemRule::AdaptiveGaussian { multiplier: noise, delta })
         }
     };
     let plan = PrivateVocabularyPlan::new(PrivateVocabularySettings {

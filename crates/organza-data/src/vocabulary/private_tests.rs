@@ -92,7 +92,7 @@ fn gaussian_noise_releases_common_words() {
     let mut lines = ["the cat", "the dog", "the cow"].repeat(200);
     lines.push("secret");
     let text = read(&lines, Layout::Lines).unwrap();
-    let rule = ItemRule::WeightedGaussian { multiplier: 1.0, delta: 1e-6 };
+    let rule = ItemRule::AdaptiveGaussian { multiplier: 1.0, delta: 1e-6 };
     let settings = PrivateVocabularySettings { rule, size: Some(4), ..settings(Unit::Line, 2) };
     let mut found = words(&text, settings).unwrap();
     assert_eq!(found.remove(0), "the");

@@ -81,7 +81,7 @@ fn what_decides_costs_no_less() {
     for noise in [0.5, 2.0, 10.0] {
         for rule in [
             ItemRule::Laplace { epsilon: 1.0 / noise, delta: share },
-            ItemRule::WeightedGaussian { multiplier: noise, delta: share },
+            ItemRule::AdaptiveGaussian { multiplier: noise, delta: share },
         ] {
             let plan = PrivateVocabularyPlan::new(PrivateVocabularySettings {
                 unit: Unit::Line,
