@@ -35,17 +35,11 @@ pub enum FitError {
         groups: u64,
     },
     /// The unit is a group, and nothing names it.
-    #[error("the promise is for each group: name the group of every row by --group")]
+    #[error("the promise is for each group: name the group of every row by --user-column")]
     NoGroups,
     /// The settings name no data.
     #[error("the data is in memory: hand it over by `Session::begin_with` or `resume_with`")]
     NoData,
-    /// A table without features.
-    #[error("a table needs --numeric or --categorical columns")]
-    NoColumns,
-    /// A Parquet file, without the feature `parquet`.
-    #[error("this build reads no Parquet: build it with the feature `parquet`")]
-    NoParquet,
     /// A setting.
     #[error(transparent)]
     Setting(#[from] SettingError),
@@ -169,7 +163,7 @@ impl<'a> LinearData<'a> {
         let named = rows.names();
         let visits = matches!(method, Method::Corrected | Method::Printed);
         let used = named.is_none() || visits || settings.by_group();
-        require("--group", "given", used, GROUPS_IGNORED)?;
+        require("--user-column", "given", used, GROUPS_IGNORED)?;
         let named = named.filter(|_| settings.groups.is_none());
         let groups = visited(settings, rows.len(), named)?;
         let named = match (named, settings.by_group()) {
