@@ -70,7 +70,13 @@ impl Settings {
 
     fn check_counts(&self) -> Result<(), SettingError> {
         let Self { data, model, counts, .. } = self;
-        if let VocabularyOrigin::Private { words_per_unit } = data.vocabulary {
+        if matches!(data.vocabulary, VocabularyOrigin::File(_)) {
+            let expected = "left out with --vocabulary-file, whose words are all kept; or --vocabulary private as \
+                            well, for other words on top";
+            let given = data.vocabulary_size.or(data.minimum_count.map(|count| count as usize));
+            optional("--vocabulary-size or --minimum-count", given, |_| false, expected)?;
+        }
+        if let VocabularyOrigin::Private { words_per_unit, .. } = data.vocabulary {
             at_least_one("--words-per-unit", words_per_unit)?;
             let share = counts.vocabulary_share;
             require("--vocabulary-share", share, is_between(share), BETWEEN)?;

@@ -148,8 +148,8 @@ fn check_text(settings: &Settings, text: &TokenisedText) -> Result<(), DataError
     }
 }
 
-/// The words, if they need no charge: those of the built-in corpus or of a public file, those that
-/// were declared public, and all of a run without privacy.
+/// The words that need no charge: those of the built-in corpus or of a public file, those that were declared
+/// public, and all of a run without privacy. Where words are released, those of a public file are in anyway.
 ///
 /// # Errors
 /// What is wrong with the file or the text.
@@ -168,7 +168,12 @@ pub(crate) fn public_words(
         VocabularyOrigin::Private { .. } if settings.method == Method::None => {
             (counted.vocabulary(text)?, Some(exposed))
         }
-        VocabularyOrigin::Private { .. } => return Ok(None),
+        VocabularyOrigin::Private { file: None, .. } => return Ok(None),
+        VocabularyOrigin::Private { file: Some(path), .. } => {
+            let mut release = FromFile::new(path).vocabulary(text)?;
+            release.fact.value += "; others are released with a charge, and come on top";
+            (release, None)
+        }
     };
     let fact = fact.map_or(release.fact, |value| PublicFact {
         name: "vocabulary".to_owned(),

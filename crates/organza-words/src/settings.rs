@@ -102,13 +102,16 @@ pub enum VocabularyOrigin {
     Private {
         /// At most so many distinct words of a unit count.
         words_per_unit: u64,
+        /// A public file of words, one a line, that are in the vocabulary anyway: others come on top.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<PathBuf>,
     },
 }
 
 impl VocabularyOrigin {
     /// A private vocabulary with the usual bound on a unit.
     pub fn private() -> Self {
-        Self::Private { words_per_unit: 64 }
+        Self::Private { words_per_unit: 1_024, file: None }
     }
 }
 

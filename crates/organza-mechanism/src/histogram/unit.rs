@@ -27,6 +27,11 @@ impl UnitCounts {
         self.counts.push((cell, amount));
     }
 
+    /// Nothing any more, in the same memory.
+    pub fn clear(&mut self) {
+        self.counts.clear();
+    }
+
     /// The amount for each cell, in the order of the cells. Their order of arrival decides the rounding of a
     /// sum of real amounts, and is the unit's own.
     pub fn merge(&mut self) -> &mut [(u64, f64)] {

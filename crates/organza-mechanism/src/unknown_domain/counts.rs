@@ -10,6 +10,9 @@ use organza_ledger::Charged;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
+/// So many units are looked at before what they have is added.
+const UNITS_AT_ONCE: u64 = 1 << 12;
+
 /// How much each item counts, before any noise: there is nothing to read.
 ///
 /// # Privacy
@@ -48,12 +51,30 @@ impl<Item: Ord + Clone + Send + Sync> ItemCounts<Item> {
 
     /// Adds a unit: all its items, in any order and as often as they come.
     pub fn add(&mut self, items: impl IntoIterator<Item = Item>) {
+        let items = self.chosen(self.units, items);
+        self.take(items);
+    }
+
+    /// Adds so many units, on the threads of the current pool: `items` gives those of each.
+    pub fn add_units<Items: IntoIterator<Item = Item>>(
+        &mut self,
+        units: u64,
+        items: impl Fn(u64) -> Items + Sync,
+    ) {
+        for first in (0..units).step_by(UNITS_AT_ONCE as usize) {
+            let (before, last) = (self.units, units.min(first + UNITS_AT_ONCE));
+            let chosen = |unit| self.chosen(before + (unit - first), items(unit));
+            let chosen: Vec<Vec<Item>> = (first..last).into_par_iter().map(chosen).collect();
+            chosen.into_iter().for_each(|items| self.take(items));
+        }
+    }
+
+    /// The items of a unit that count.
+    fn chosen(&self, unit: u64, items: impl IntoIterator<Item = Item>) -> Vec<Item> {
         let mut items: Vec<Item> = items.into_iter().collect();
         items.sort_unstable();
         items.dedup();
         let most = self.plan.settings().items_per_unit;
-        let unit = self.units;
-        self.units += 1;
         if items.len() as u64 > most {
             let mut random = self.release.choices(unit);
             let kept = uniform_subset(items.len() as u64, most, &mut random);
@@ -64,6 +85,11 @@ impl<Item: Ord + Clone + Send + Sync> ItemCounts<Item> {
                 kept.next_if_eq(&(place - 1)).is_some()
             });
         }
+        items
+    }
+
+    fn take(&mut self, mut items: Vec<Item>) {
+        self.units += 1;
         match &mut self.gathered {
             Gathered::Counts(counts) => items.into_iter().for_each(|item| {
                 let count = counts.entry(item).or_default();

@@ -40,7 +40,7 @@ fn words_that_decide_are_added_as_they_are() {
             settings.privacy.epsilon = Some(3.0);
             settings.privacy.unit = unit;
             settings.data.path = Some("text".into());
-            settings.data.vocabulary = VocabularyOrigin::Private { words_per_unit: 64 };
+            settings.data.vocabulary = VocabularyOrigin::private();
             let share = 3.0 * Shares::of(&settings).vocabulary;
             let phase = organza_accountant::calibrate::Target::new(share, settings.privacy.delta);
             let event = |noise| vocabulary_plan(&settings, noise).ok().map(|plan| plan.event());

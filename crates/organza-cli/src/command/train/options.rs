@@ -182,13 +182,14 @@ struct Counts {
 struct Words {
     /// Release the words with a charge, or count them without protection and declare them public, which
     /// is printed on the certificate [default: private]
-    #[arg(long, value_enum, value_name = "ORIGIN", conflicts_with = "vocabulary_file")]
+    #[arg(long, value_enum, value_name = "ORIGIN")]
     vocabulary: Option<Vocabulary>,
-    /// At most so many distinct words of a unit count for a private vocabulary [default: 64]
-    #[arg(long, value_name = "WORDS", conflicts_with = "vocabulary_file")]
+    /// At most so many distinct words of a unit count for a private vocabulary [default: 1024]
+    #[arg(long, value_name = "WORDS")]
     words_per_unit: Option<u64>,
-    /// A public list of words, one a line
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["vocabulary_size", "minimum_count"])]
+    /// A public list of words, one a line: the whole vocabulary, or with --vocabulary private a part of it that needs no
+    /// charge
+    #[arg(long, value_name = "FILE")]
     vocabulary_file: Option<PathBuf>,
     /// Keep so many of the most frequent words
     #[arg(long, value_name = "WORDS")]
@@ -312,6 +313,7 @@ impl Options {
         }
         settings.method = method;
         self.change(asked, &mut settings);
+        self.words.check(&settings)?;
         Ok(settings)
     }
 

@@ -1,6 +1,8 @@
 //! What each group of flags changes of the settings.
 
 use super::*;
+use organza_train::SettingError;
+use organza_train::check::{optional, require};
 
 /// Takes what was given.
 pub(super) fn set<T: Clone>(place: &mut T, given: &Option<T>) {
@@ -78,23 +80,39 @@ impl Counts {
 impl Words {
     pub(super) fn change(&self, settings: &mut Settings) {
         let data = &mut settings.data;
-        if let Some(path) = &self.vocabulary_file {
-            data.vocabulary = VocabularyOrigin::File(path.clone());
-            (data.vocabulary_size, data.minimum_count) = (None, None);
+        match (self.vocabulary, &self.vocabulary_file) {
+            (None, Some(path)) => {
+                data.vocabulary = VocabularyOrigin::File(path.clone());
+                (data.vocabulary_size, data.minimum_count) = (None, None);
+            }
+            (Some(Vocabulary::DeclaredPublic), _) => {
+                data.vocabulary = VocabularyOrigin::DeclaredPublic;
+            }
+            (Some(Vocabulary::Private), _) => data.vocabulary = VocabularyOrigin::private(),
+            (None, None) => {}
         }
-        match self.vocabulary {
-            Some(Vocabulary::DeclaredPublic) => data.vocabulary = VocabularyOrigin::DeclaredPublic,
-            Some(Vocabulary::Private) => data.vocabulary = VocabularyOrigin::private(),
-            None => {}
-        }
-        if let VocabularyOrigin::Private { words_per_unit } = &mut data.vocabulary {
+        if let VocabularyOrigin::Private { words_per_unit, file } = &mut data.vocabulary {
             set(words_per_unit, &self.words_per_unit);
+            set_some(file, &self.vocabulary_file);
         }
         set_some(&mut data.vocabulary_size, &self.vocabulary_size);
         set_some(&mut data.minimum_count, &self.minimum_count);
         set(&mut data.ascii, &self.ascii);
         set(&mut data.keep_case, &self.keep_case);
         set(&mut data.drop_stop_words, &self.drop_stop_words);
+    }
+}
+
+impl Words {
+    /// Refuses flags that say nothing about the vocabulary that was asked for.
+    pub(super) fn check(&self, settings: &Settings) -> Result<(), SettingError> {
+        let declared = matches!(self.vocabulary, Some(Vocabulary::DeclaredPublic));
+        let expected = "left out with --vocabulary-file, or private, for other words on top of those of the file";
+        let clash = declared && self.vocabulary_file.is_some();
+        require("--vocabulary", "declared-public", !clash, expected)?;
+        let private = matches!(settings.data.vocabulary, VocabularyOrigin::Private { .. });
+        let expected = "left out where no vocabulary is released, or --vocabulary private";
+        optional("--words-per-unit", self.words_per_unit, |_| private, expected)
     }
 }
 
