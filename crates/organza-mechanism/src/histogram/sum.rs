@@ -60,8 +60,12 @@ impl Histogram {
         self.sums.settle_some();
     }
 
-    /// The counts of all units of both, which must be of one plan and have no unit in common.
+    /// The counts of all units of both, which have no unit in common. One of another plan, whose units may be bounded in
+    /// another way, counts as none.
     pub fn joined(mut self, other: Self) -> Self {
+        if other.plan != self.plan {
+            return self;
+        }
         match other.sums {
             Sums::Dense(sums) => {
                 sums.into_iter().zip(0..).for_each(|(sum, cell)| self.sums.add(cell, sum));
@@ -136,5 +140,49 @@ fn settle(sums: &mut Vec<(u64, u64)>, fresh: &mut Vec<(u64, u64)>) {
 impl std::fmt::Debug for Histogram {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "Histogram({} cells)", self.plan.settings().cells)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::histogram::{Bound, CountNoise, HistogramSettings};
+    use organza_ledger::Neighbouring;
+
+    fn plan(cells: u64, most: u64) -> HistogramPlan {
+        let noise = CountNoise::DiscreteLaplace { epsilon: 1.0 };
+        let (bound, neighbouring) = (Bound::Total(most), Neighbouring::AddRemove);
+        let bar = (cells > MOST_PLACES).then_some(3.0);
+        HistogramPlan::new(HistogramSettings { cells, neighbouring, bound, noise, bar }).unwrap()
+    }
+
+    fn of(plan: &HistogramPlan, units: &[&[u64]]) -> Histogram {
+        let mut histogram = plan.histogram();
+        for cells in units {
+            let mut unit = UnitCounts::new();
+            cells.iter().for_each(|cell| unit.add(*cell, 1.0));
+            histogram.add(&mut unit);
+        }
+        histogram
+    }
+
+    /// Cells with places of their own and cells that are listed hold the same, however the units are parted; units of
+    /// another bound are not taken in.
+    #[test]
+    fn parts_hold_what_the_whole_does() {
+        let units: [&[u64]; 4] = [&[5, 0, 5], &[7], &[5, 7], &[1, 2, 3]];
+        for cells in [8, MOST_PLACES + 1] {
+            let plan_of_two = plan(cells, 2);
+            let all = of(&plan_of_two, &units).sums.into_cells();
+            assert_eq!(all, [(0, 1), (1, 1), (2, 1), (5, 2), (7, 2)]);
+            for parted in 0..=units.len() {
+                let (one, other) = units.split_at(parted);
+                let joined = of(&plan_of_two, one).joined(of(&plan_of_two, other));
+                assert_eq!(joined.sums.into_cells(), all, "{cells} {parted}");
+            }
+            let loose = of(&plan(cells, 9), &units);
+            assert_eq!(of(&plan_of_two, &units).joined(loose).sums.into_cells(), all);
+        }
     }
 }
