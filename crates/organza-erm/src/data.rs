@@ -130,7 +130,7 @@ impl<'a> LinearData<'a> {
     pub fn read(settings: &Settings) -> Result<Self, FitError> {
         let Some(data) = &settings.data else { return Err(FitError::NoData) };
         let rows = Rows::read(&data.reader, settings, &data.path)?;
-        refuse_where_it_may(settings.method, rows.left_out())?;
+        refuse_where_it_may(settings.method, data.strict, rows.left_out())?;
         let reader = match &rows {
             Rows::Known(_, features) => &data.reader.clone().with_features(*features),
             Rows::Unreleased(_) => &data.reader,
@@ -200,8 +200,8 @@ pub const LARGEST_INDEX: &str = "the largest index of the data";
 /// # Privacy
 /// Only where that tells nothing that is promised to be hidden: without privacy, and where a record is replaced, because
 /// there the guarantee is for data in which every record is one. Elsewhere such rows are left out, which is told
-/// when all is done.
-fn refuse_where_it_may(method: Method, left_out: &LeftOut) -> Result<(), DataError> {
+/// when all is done; or a strict fit was asked for, whose certificate says what that tells.
+fn refuse_where_it_may(method: Method, strict: bool, left_out: &LeftOut) -> Result<(), DataError> {
     let may = method == Method::None || method.neighbouring() == Neighbouring::ReplaceOne;
-    if may { left_out.refuse() } else { Ok(()) }
+    if may || strict { left_out.refuse() } else { Ok(()) }
 }

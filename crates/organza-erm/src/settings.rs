@@ -95,6 +95,9 @@ pub struct DataSettings {
     pub test: Option<PathBuf>,
     /// How both are read.
     pub reader: Reader,
+    /// Whether a row that cannot be used ends the fit with an error, which tells that it is there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub strict: bool,
 }
 
 fn record() -> Unit {
@@ -346,6 +349,7 @@ impl RunSettings for Settings {
         engine.units_are_public = NoisyCount::is_public(method.neighbouring());
         // Fits are short: all steps are one charge.
         (engine.training.evaluations, engine.training.checkpoints) = (1, 1);
+        engine.strict = self.data.as_ref().is_some_and(|data| data.strict);
         (engine.ledger, engine.seed) = (self.ledger.clone(), self.seed);
         engine
     }

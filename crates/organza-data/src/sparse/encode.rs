@@ -78,10 +78,8 @@ impl<'a> Encoder<'a> {
             None => 0.0,
         };
         let mut fields = fields.map(|field| self.columns.missing.known(field));
-        let group = match &self.columns.group {
-            Some(_) => Some(fields.next().flatten().unwrap_or_default()),
-            None => None,
-        };
+        let group =
+            self.columns.group.as_ref().map(|_| fields.next().flatten().unwrap_or_default());
         self.entries.clear();
         let columns = self.columns.features.iter().zip(&self.features).zip(fields);
         for (place, ((column, (first, listed)), field)) in (0..).zip(columns) {

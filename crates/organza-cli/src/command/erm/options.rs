@@ -59,6 +59,10 @@ struct Rows {
     /// Another word for a missing value, beside the usual ones (empty, NA, N/A, NaN, NULL, None)
     #[arg(long, value_name = "WORD")]
     missing: Vec<String>,
+    /// End with an error at a row that cannot be used, instead of leaving it out: the error tells that it is there, which
+    /// the promise does not cover
+    #[arg(long)]
+    strict: bool,
     /// A column of numbers or dates; with a declared range they are clamped to it and mapped to -1 to 1
     #[arg(long, value_name = "COLUMN[=LOW:HIGH]")]
     numeric: Vec<String>,
@@ -199,6 +203,7 @@ impl Options {
             path: self.data()?.to_owned(),
             test: self.rows.test.clone(),
             reader: self.reader()?,
+            strict: self.rows.strict,
         };
         let model = self.model.model.unwrap_or(Loss::Logistic);
         let usual = Settings::new(model);

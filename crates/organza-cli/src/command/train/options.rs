@@ -67,6 +67,10 @@ struct Start {
     /// The form of the table [default: by the name of the file]
     #[arg(long, requires = "text_column", value_parser = form_parser())]
     format: Option<TableForm>,
+    /// End with an error at a line that cannot be used, instead of leaving it out: the error tells that it is there, which
+    /// the promise does not cover
+    #[arg(long)]
+    strict: bool,
     /// How many distinct words the built-in corpus can have, to see what width costs [default: 300]
     #[arg(long, value_name = "NUMBER", conflicts_with = "data")]
     synthetic_words: Option<usize>,
@@ -393,6 +397,7 @@ impl Start {
         if let Some(path) = &self.data {
             settings.data.path = Some(path.clone());
             (settings.data.synthetic_words, settings.data.synthetic_lines) = (None, None);
+            settings.data.strict |= self.strict;
             let (user, format) = (self.user_column.clone(), self.format);
             let columns = |text| TextColumns { text, user, format };
             settings.data.columns = self.text_column.clone().map(columns);
