@@ -7,12 +7,15 @@ use crate::files;
 use crate::names::{form_parser, method_parser, named, optimizer_parser, rule_parser};
 use change::{set, set_some};
 use clap::{Args, ValueEnum};
+use organza_data::DataError;
 use organza_data::source::TextColumns;
 use organza_data::table::TableForm;
 use organza_ledger::{Neighbouring, Unit};
 use organza_mechanism::{By, SelectionRule};
 use organza_train::OptimizerName;
-use organza_words::settings::{CanarySettings, Method, Settings, VocabularyOrigin};
+use organza_words::settings::{
+    CanarySettings, Method, Settings, StopWordList, Tokens, VocabularyOrigin,
+};
 use std::path::PathBuf;
 
 #[derive(Args, Debug)]
@@ -201,8 +204,12 @@ struct Words {
     /// Keep words that occur so often
     #[arg(long, value_name = "TIMES")]
     minimum_count: Option<u64>,
-    /// Words are runs of a to z, instead of Unicode words
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    /// What a word is: unicode (words of any script, ideographs, emoji), ascii (runs of a to z), whitespace (whatever stands
+    /// between), or a regular expression that finds words [default: unicode]
+    #[arg(long, value_name = "RULE", value_parser = tokens)]
+    tokens: Option<Tokens>,
+    /// The same as --tokens ascii
+    #[arg(long, value_name = "BOOL", conflicts_with = "tokens", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     ascii: Option<bool>,
     /// Keep capitals
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
@@ -210,6 +217,21 @@ struct Words {
     /// Leave English stop words out
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     drop_stop_words: Option<bool>,
+    /// Leave the words of a list of your own out, one a line
+    #[arg(long, value_name = "FILE", conflicts_with = "drop_stop_words")]
+    stop_words: Option<PathBuf>,
+}
+
+fn tokens(rule: &str) -> Result<Tokens, DataError> {
+    Ok(match rule {
+        "unicode" => Tokens::Unicode,
+        "ascii" => Tokens::Ascii,
+        "whitespace" => Tokens::Whitespace,
+        expression => {
+            organza_data::Words::pattern(expression)?;
+            Tokens::Pattern(expression.to_owned())
+        }
+    })
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

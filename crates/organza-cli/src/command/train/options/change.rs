@@ -97,9 +97,15 @@ impl Words {
         }
         set_some(&mut data.vocabulary_size, &self.vocabulary_size);
         set_some(&mut data.minimum_count, &self.minimum_count);
-        set(&mut data.ascii, &self.ascii);
+        set(
+            &mut data.tokens,
+            &self.ascii.map(|ascii| if ascii { Tokens::Ascii } else { Tokens::Unicode }),
+        );
+        set(&mut data.tokens, &self.tokens);
         set(&mut data.keep_case, &self.keep_case);
-        set(&mut data.drop_stop_words, &self.drop_stop_words);
+        let english = |dropped| if dropped { StopWordList::English } else { StopWordList::None };
+        set(&mut data.stop_words, &self.drop_stop_words.map(english));
+        set(&mut data.stop_words, &self.stop_words.clone().map(StopWordList::File));
     }
 }
 
