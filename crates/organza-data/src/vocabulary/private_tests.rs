@@ -81,7 +81,7 @@ fn private_words_come_on_top_of_public_ones() {
     let (found, counts) = on_top(&public, &text, settings(Unit::Pair, 2), 1).unwrap();
     assert_eq!(
         (&found[3..], &counts[..]),
-        (&["cat", "dog"].map(String::from)[..], &[10.0, 6.0][..])
+        (&["cat", "dog", "cow"].map(String::from)[..], &[10.0, 6.0, 2.0][..])
     );
     let none = read(&["a", "b"], Layout::Lines).unwrap();
     assert_eq!(on_top(&public, &none, settings(Unit::Line, 2), 1).unwrap().0.len(), 3);
