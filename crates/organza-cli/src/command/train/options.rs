@@ -339,7 +339,6 @@ impl Options {
         }
         settings.method = method;
         self.change(asked, &mut settings);
-        self.words.check(&settings)?;
         Ok(settings)
     }
 
@@ -403,7 +402,7 @@ impl Options {
                 "{flag} is for --method sparse, but the method is {method}: add --method sparse, or \
                  leave {flag} out"
             )),
-            _ => None,
+            _ => self.words.contradiction(settings),
         }
     }
 }

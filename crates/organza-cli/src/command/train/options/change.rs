@@ -1,8 +1,6 @@
 //! What each group of flags changes of the settings.
 
 use super::*;
-use organza_train::SettingError;
-use organza_train::check::{optional, require};
 
 /// Takes what was given.
 pub(super) fn set<T: Clone>(place: &mut T, given: &Option<T>) {
@@ -110,15 +108,17 @@ impl Words {
 }
 
 impl Words {
-    /// Refuses flags that say nothing about the vocabulary that was asked for.
-    pub(super) fn check(&self, settings: &Settings) -> Result<(), SettingError> {
+    /// Flags that say nothing about the vocabulary that was asked for.
+    pub(super) fn contradiction(&self, settings: &Settings) -> Option<String> {
         let declared = matches!(self.vocabulary, Some(Vocabulary::DeclaredPublic));
-        let expected = "left out with --vocabulary-file, or private, for other words on top of those of the file";
-        let clash = declared && self.vocabulary_file.is_some();
-        require("--vocabulary", "declared-public", !clash, expected)?;
+        if declared && self.vocabulary_file.is_some() {
+            let problem = "--vocabulary declared-public counts the words of the data, and --vocabulary-file names others: leave \
+                           one of them out, or take --vocabulary private for other words on top of those of the file";
+            return Some(problem.to_owned());
+        }
         let private = matches!(settings.data.vocabulary, VocabularyOrigin::Private { .. });
-        let expected = "left out where no vocabulary is released, or --vocabulary private";
-        optional("--words-per-unit", self.words_per_unit, |_| private, expected)
+        let problem = "--words-per-unit is for words that are released: add --vocabulary private, or leave it out";
+        (self.words_per_unit.is_some() && !private).then(|| problem.to_owned())
     }
 }
 
