@@ -64,7 +64,7 @@ impl PairCounts {
         let histogram = counted(samples, units, &self.plan, || {
             let mut unit = UnitCounts::new();
             move |seen, histogram| match seen {
-                Seen::Together(one, other) => unit.add(self.table.cell(one, other), 1.0),
+                Seen::Together(one, other) => unit.add_one(self.table.cell(one, other)),
                 Seen::EndOfUnit => histogram.add(&mut unit),
             }
         })?;

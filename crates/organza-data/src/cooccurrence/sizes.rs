@@ -64,9 +64,9 @@ impl UnitSizes {
             let mut sizes = UnitCounts::new();
             move |seen, histogram| match seen {
                 Seen::Together(one, other) => {
-                    pairs.add(table.cell(one, other), 1.0);
-                    words.add(one.into(), 1.0);
-                    words.add(other.into(), 1.0);
+                    pairs.add_one(table.cell(one, other));
+                    words.add_one(one.into());
+                    words.add_one(other.into());
                 }
                 Seen::EndOfUnit => {
                     for (first, counts) in [(0, &mut pairs), (BINS, &mut words)] {

@@ -63,9 +63,9 @@ impl WordCounts {
             let mut unit = UnitCounts::new();
             move |seen, histogram| match seen {
                 Seen::Together(one, other) => {
-                    unit.add(other.into(), 1.0);
+                    unit.add_one(other.into());
                     if !one_sided {
-                        unit.add(one.into(), 1.0);
+                        unit.add_one(one.into());
                     }
                 }
                 Seen::EndOfUnit => histogram.add(&mut unit),
