@@ -69,6 +69,10 @@ fn words_that_are_not_said_or_not_there() {
     refused(place, &line, 2, &["--vocabulary", "--vocabulary-file"]);
     let line = "train --data text.txt --vocabulary-file words.txt";
     refused(place, line, 1, &["words.txt"]);
+    refused(place, &format!("{line} --vocabulary-size 9"), 2, &["--vocabulary-size", "private"]);
+    refused(place, &format!("{line} --words-per-unit 9"), 2, &["--words-per-unit", "private"]);
+    refused(place, "train --data text.txt --tokens [a-", 2, &["`[a-` is no regular expression"]);
+    refused(place, "train --data text.txt --stop-words none.txt", 1, &["none.txt"]);
 }
 
 #[test]

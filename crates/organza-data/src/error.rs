@@ -192,6 +192,17 @@ pub enum DataError {
         /// The number of words.
         found: usize,
     },
+    /// What tokens are is no regular expression.
+    #[error(
+        "`{expression}` is no regular expression ({problem}): --tokens is unicode, ascii, whitespace, or what a token \
+         looks like"
+    )]
+    Pattern {
+        /// What was given.
+        expression: String,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// A window of no words.
     #[error("the window is 0: it must reach at least 1 word to each side")]
     NoWindow,

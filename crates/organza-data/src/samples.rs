@@ -137,7 +137,31 @@ impl Samples {
 
     /// The samples of a line, in order.
     pub(crate) fn of_line(&self, line: u64) -> impl Iterator<Item = Sample<'_>> {
-        (0..self.count_in_line(line)).filter_map(move |offset| self.sample_in_line(line, offset))
+        let tokens = self.corpus.line(line);
+        let (pairs, bags) = match self.objective {
+            Objective::SkipGram => (tokens.len(), 0),
+            Objective::ContinuousBag => (0, self.count_in_line(line)),
+        };
+        let window = self.window as usize;
+        let pairs = (0..pairs).flat_map(move |target| {
+            let before = tokens[target.saturating_sub(window)..target].iter();
+            let contexts = before.chain(tokens[target + 1..].iter().take(window));
+            let before = &tokens[target..=target];
+            contexts.map(move |&output| Sample { before, after: &[], output })
+        });
+        pairs.chain((0..bags).filter_map(move |offset| self.sample_in_line(line, offset)))
+    }
+
+    /// Adds to the count of each word how often it is the one to be predicted in a line.
+    pub(crate) fn count_outputs(&self, line: u64, counts: &mut [u64]) {
+        let tokens = self.corpus.line(line);
+        let (last, window) = (tokens.len().saturating_sub(1), self.window as usize);
+        for (place, &word) in tokens.iter().enumerate() {
+            counts[word as usize] += match self.objective {
+                Objective::SkipGram => (place.min(window) + (last - place).min(window)) as u64,
+                Objective::ContinuousBag => u64::from(last > 0),
+            };
+        }
     }
 
     /// The sample of a number as two words, if there is one and the objective is skip-gram.

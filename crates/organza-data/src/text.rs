@@ -1,10 +1,13 @@
 //! A whole text as numbers, before it has a vocabulary.
 
+mod batches;
+
 use crate::corpus::Users;
 use crate::dictionary::{Dictionary, LARGEST};
 use crate::{
     Corpus, DataError, LeftOut, Line, LineProblem, TextSource, TextStart, Tokeniser, Vocabulary,
 };
+use batches::Batches;
 use sha2::{Digest, Sha256};
 
 /// How a line is laid out.
@@ -46,6 +49,9 @@ impl TokenisedText {
         let mut words = Dictionary::default();
         let mut users = (layout != Layout::Lines).then(|| (Dictionary::default(), Vec::new()));
         let mut lines = Corpus::empty();
+        let mut batches = Batches::default();
+        let mut count = 0;
+        let mut last = None;
         let mut left_out = LeftOut::default();
         source.each_line(&mut |mut line| {
             let too_many = |what| {
@@ -68,20 +74,18 @@ impl TokenisedText {
                 line.text = text;
             }
             if lines.texts.last().is_none_or(|text| text.name != line.name) {
-                let first_line = lines.line_count();
-                lines.texts.push(TextStart { name: line.name.to_owned(), first_line });
+                lines.texts.push(TextStart { name: line.name.to_owned(), first_line: count });
             }
-            let mut full = false;
-            tokeniser.each_token(line, |token| match words.number(token) {
-                Some(number) => lines.tokens.push(number),
-                None => full = true,
-            });
-            if full {
-                return Err(too_many("words")());
-            }
-            lines.line_starts.push(lines.tokens.len() as u64);
+            count += 1;
+            let added = batches.add(line, tokeniser, &mut words, &mut lines);
+            added.map_err(|_| too_many("words")())?;
+            last = Some(line.place.clone());
             Ok(())
         })?;
+        let cut = batches.cut(tokeniser, &mut words, &mut lines);
+        if let (Err(_), Some(place)) = (cut, last) {
+            return Err(DataError::TooMany { place, what: "words", limit: LARGEST });
+        }
         lines.users =
             users.map(|(dictionary, of_line)| Users { of_line, names: dictionary.into_strings() });
         let words = words.into_strings();

@@ -1,34 +1,82 @@
 //! Lines as tokens.
 
-use crate::Line;
+use crate::vocabulary::word_list;
+use crate::{DataError, Line};
+use regex::Regex;
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::LazyLock;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// What a token is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What a token is. None holds white space, because the files of a run could not.
+#[derive(Clone, Debug, Default)]
 pub enum Words {
-    /// The words of Unicode's Annex 29: letters and digits of any script, with inner apostrophes.
+    /// The words of Unicode's Annex 29: letters and digits of any script, with inner apostrophes, each ideograph by
+    /// itself; and emoji.
     #[default]
     Unicode,
     /// Letters a to z only. In running text every longest run of them is a token (`don't` gives
     /// `don` and `t`, as many lists of stop words expect); where tokens are parted already, those
     /// that have other characters (`don't`, `1961`, `.`) are left out whole.
     Ascii,
+    /// Whatever stands between white space.
+    Whitespace,
+    /// What a regular expression finds in it.
+    Pattern(Regex),
+}
+
+impl Words {
+    /// What this regular expression finds.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn pattern(expression: &str) -> Result<Self, DataError> {
+        Regex::new(expression).map(Self::Pattern).map_err(|error| DataError::Pattern {
+            expression: expression.to_owned(),
+            // The last line says what is wrong, those before where.
+            problem: error.to_string().lines().last().unwrap_or_default().to_owned(),
+        })
+    }
 }
 
 /// Which words are left out for saying little.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub enum StopWords {
     /// None.
     #[default]
     Keep,
     /// NLTK's English list, as the crate `stop-words` has it: 198 words.
     English,
+    /// A list of one's own, which says nothing about the data.
+    Own(HashSet<Box<str>>),
+}
+
+impl StopWords {
+    /// The list in a file, one word a line.
+    ///
+    /// # Errors
+    /// If it cannot be read, or a line has several words.
+    pub fn from_file(path: &Path) -> Result<Self, DataError> {
+        let words = word_list(path)?;
+        Ok(Self::Own(words.iter().map(|word| plain(word).into()).collect()))
+    }
+
+    fn has(&self, token: &str) -> bool {
+        match self {
+            Self::Keep => false,
+            Self::English => is_english_stop_word(token),
+            Self::Own(words) => words.contains(token) || words.contains(plain(token).as_str()),
+        }
+    }
+}
+
+/// In small letters, with a plain apostrophe.
+fn plain(word: &str) -> String {
+    word.to_lowercase().replace('\u{2019}', "'")
 }
 
 /// How lines become tokens. The same for every line, so it releases nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Tokeniser {
     /// What a token is.
     pub words: Words,
@@ -61,25 +109,46 @@ impl Tokeniser {
             line.text
         };
         let mut keep = |token: &str| {
-            if self.stop_words == StopWords::Keep || !is_english_stop_word(token) {
+            if !token.is_empty() && !self.stop_words.has(token) {
                 visit(token);
             }
         };
-        match (self.words, line.tokenised) {
-            // Unicode joins a space and a combining mark after it; the files of a run cannot have that.
-            (Words::Unicode, _) => {
-                text.split_whitespace().flat_map(str::unicode_words).for_each(keep);
+        match (&self.words, line.tokenised) {
+            // Unicode joins a space and a combining mark after it, hence the white space first.
+            (Words::Unicode, _) => text.split_whitespace().for_each(|part| {
+                if part.is_ascii() {
+                    part.unicode_words().for_each(&mut keep);
+                } else {
+                    part.split_word_bounds().filter_map(word_or_emoji).for_each(&mut keep);
+                }
+            }),
+            (Words::Ascii, false) => {
+                text.split(|letter: char| !letter.is_ascii_alphabetic()).for_each(keep);
             }
-            (Words::Ascii, false) => text
-                .split(|letter: char| !letter.is_ascii_alphabetic())
-                .filter(|token| !token.is_empty())
-                .for_each(keep),
             (Words::Ascii, true) => text
                 .split_whitespace()
                 .filter(|token| token.bytes().all(|byte| byte.is_ascii_alphabetic()))
-                .for_each(&mut keep),
+                .for_each(keep),
+            (Words::Whitespace, _) => text.split_whitespace().for_each(keep),
+            (Words::Pattern(pattern), _) => text
+                .split_whitespace()
+                .flat_map(|part| pattern.find_iter(part))
+                .for_each(|found| keep(found.as_str())),
         }
     }
+}
+
+/// What stands between two word bounds, if it is a word or an emoji, which is the same with and without its last
+/// variation selector.
+fn word_or_emoji(segment: &str) -> Option<&str> {
+    if segment.contains(char::is_alphanumeric) {
+        return Some(segment);
+    }
+    let is_emoji = |letter| {
+        matches!(letter, '\u{231a}'..='\u{23ff}' | '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}'
+            | '\u{1f000}'..='\u{1faff}')
+    };
+    segment.starts_with(is_emoji).then(|| segment.trim_end_matches('\u{fe0f}'))
 }
 
 static ENGLISH: LazyLock<HashSet<&'static str>> =
@@ -96,11 +165,12 @@ fn is_english_stop_word(token: &str) -> bool {
     if token.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return ENGLISH.contains(token);
     }
-    ENGLISH.contains(token.to_lowercase().replace('\u{2019}', "'").as_str())
+    ENGLISH.contains(plain(token).as_str())
 }
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::Place;
     use proptest::prelude::*;
@@ -129,11 +199,52 @@ mod tests {
     }
 
     #[test]
+    fn ideographs_and_emoji_are_words() {
+        let all = |text| tokens(Tokeniser::default(), text, false);
+        assert_eq!(all("我爱北京 ok"), ["我", "爱", "北", "京", "ok"]);
+        assert_eq!(
+            all("great\u{1f600}\u{1f600} \u{2764}\u{fe0f} \u{2764} «no»—¿…"),
+            ["great", "\u{1f600}", "\u{1f600}", "\u{2764}", "\u{2764}", "no"]
+        );
+        // One picture of several: a family, a flag.
+        let family = "\u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467}";
+        assert_eq!(all(&format!("{family}\u{1f1e9}\u{1f1ea}")), [family, "\u{1f1e9}\u{1f1ea}"]);
+    }
+
+    #[test]
+    fn tokens_of_ones_own() {
+        let text = "See C++ and #rust, e-mail me@x.org";
+        let all = |words| tokens(with(words, true, StopWords::Keep), text, false);
+        assert_eq!(all(Words::Whitespace), ["see", "c++", "and", "#rust,", "e-mail", "me@x.org"]);
+        let tags = Words::pattern(r"[#\w][\w+-]*|x*").unwrap();
+        assert_eq!(all(tags), ["see", "c++", "and", "#rust", "e-mail", "me", "x", "org"]);
+        let error = Words::pattern("[a-").unwrap_err().to_string();
+        assert!(error.contains("`[a-`") && error.contains("--tokens"), "{error}");
+        // A pattern that takes white space finds none.
+        assert_eq!(all(Words::pattern(r"(?s).+").unwrap()), all(Words::Whitespace));
+    }
+
+    #[test]
+    fn stop_words_of_ones_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stop.txt");
+        std::fs::write(&path, "Movie\ndon't\n").unwrap();
+        let own = StopWords::from_file(&path).unwrap();
+        for lower_case in [true, false] {
+            let tokeniser = with(Words::Unicode, lower_case, own.clone());
+            assert_eq!(tokens(tokeniser, "MOVIE the movie Don\u{2019}t don't", false), ["the"]);
+        }
+        std::fs::write(&path, "two words\n").unwrap();
+        assert!(StopWords::from_file(&path).is_err());
+        assert!(StopWords::from_file(&folder.path().join("none")).is_err());
+    }
+
+    #[test]
     fn letters_run_in_text_and_stand_whole_in_tokens() {
         let ascii = with(Words::Ascii, true, StopWords::Keep);
         let text = "The term-end jury's report , 1961 É ok";
         let running = ["the", "term", "end", "jury", "s", "report", "ok"];
-        assert_eq!(tokens(ascii, text, false), running);
+        assert_eq!(tokens(ascii.clone(), text, false), running);
         assert_eq!(tokens(ascii, text, true), ["the", "report", "ok"]);
         let kept = with(Words::Ascii, false, StopWords::Keep);
         assert_eq!(tokens(kept, text, true), ["The", "report", "ok"]);
@@ -169,7 +280,7 @@ mod tests {
         fn tokens_are_never_empty_or_spaced(text in "\\PC{0,60}", tokenised: bool, lower_case: bool, ascii: bool) {
             let words = if ascii { Words::Ascii } else { Words::Unicode };
             for stop_words in [StopWords::Keep, StopWords::English] {
-                for token in tokens(with(words, lower_case, stop_words), &text, tokenised) {
+                for token in tokens(with(words.clone(), lower_case, stop_words), &text, tokenised) {
                     prop_assert!(!token.is_empty());
                     prop_assert!(!token.contains(char::is_whitespace));
                     prop_assert!(!ascii || token.bytes().all(|byte| byte.is_ascii_alphabetic()));

@@ -187,6 +187,23 @@ impl Units {
             .chain(lines.iter().flat_map(|&line| samples.of_line(line)))
     }
 
+    /// Every so-many-th of all samples, unit by unit: they are found by their numbers, and those between cost nothing.
+    pub fn every<'a>(
+        &'a self,
+        samples: &'a Samples,
+        stride: usize,
+    ) -> impl Iterator<Item = Sample<'a>> {
+        let numbers = (0..self.sample_count()).step_by(stride.max(1));
+        numbers.filter_map(move |number| match &self.members {
+            Members::Range(range) => samples.sample(range.start + number),
+            Members::Listed(listed) => samples.sample(listed[number as usize]),
+            Members::Lines { lines, before, .. } => {
+                let line = before.partition_point(|&earlier| earlier <= number) - 1;
+                samples.sample_in_line(lines[line], number - before[line])
+            }
+        })
+    }
+
     /// All samples as pairs, unit by unit; none where samples have several input words.
     pub(crate) fn pairs<'a>(&'a self, samples: &'a Samples) -> impl Iterator<Item = Pair> {
         self.all(samples).filter_map(|sample| samples.pair_of(sample))
@@ -195,8 +212,13 @@ impl Units {
     /// How often each word is the one to be predicted. Exact, hence *not private*.
     pub fn output_counts(&self, samples: &Samples) -> Vec<u64> {
         let mut counts = vec![0; samples.corpus().vocabulary_size];
-        for sample in self.all(samples) {
-            counts[sample.output as usize] += 1;
+        match &self.members {
+            Members::Lines { lines, .. } => {
+                lines.iter().for_each(|&line| samples.count_outputs(line, &mut counts));
+            }
+            Members::Range(_) | Members::Listed(_) => {
+                self.all(samples).for_each(|sample| counts[sample.output as usize] += 1);
+            }
         }
         counts
     }
@@ -309,7 +331,10 @@ mod tests {
                     prop_assert_eq!(units.unit(), unit);
                     prop_assert_eq!(units.sample_count(), by_line.concat().len() as u64);
                     prop_assert_eq!(units.pairs(&samples).count() as u64, units.sample_count());
-                    prop_assert_eq!(units.output_counts(&samples).iter().sum::<u64>(), units.sample_count());
+                    let mut outputs = vec![0; samples.corpus().vocabulary_size];
+                    units.all(&samples).for_each(|sample| outputs[sample.output as usize] += 1);
+                    prop_assert_eq!(units.output_counts(&samples), outputs);
+                    prop_assert!(units.every(&samples, skipped).eq(units.all(&samples).step_by(skipped)));
                 }
             }
         }

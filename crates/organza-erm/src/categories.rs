@@ -86,7 +86,7 @@ fn plan(settings: &Settings, items_per_unit: u64, noise: f64) -> Result<ItemsPla
     let rule = if items_per_unit <= FEW {
         ItemRule::Laplace { epsilon: 1.0 / noise, delta }
     } else {
-        ItemRule::WeightedGaussian { multiplier: noise, delta }
+        ItemRule::AdaptiveGaussian { multiplier: noise, delta }
     };
     ItemsPlan::new(ItemSettings { items_per_unit, neighbouring, rule }).map(ItemsPlan::deciding)
 }

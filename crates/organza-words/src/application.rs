@@ -2,7 +2,7 @@
 
 use crate::canaries::Planted;
 use crate::export;
-use crate::phases::phases;
+use crate::phases::{Released, phases};
 use crate::prepare::{TrainingText, prepare, public_facts, public_words, read_text};
 use crate::settings::Settings;
 use crate::start::start;
@@ -19,7 +19,7 @@ use organza_train::{
 #[derive(Debug)]
 pub struct Words(TrainingText);
 
-/// A text, with its words if they need no charge.
+/// A text, with the words that need no charge: all, or those that others come on top of.
 #[derive(Debug)]
 pub struct Text {
     tokens: TokenisedText,
@@ -66,8 +66,11 @@ impl Application for Words {
     ) -> Result<Self, Failure> {
         let Text { tokens, public } = text;
         let words = match public {
-            Some(release) => release.vocabulary,
-            None => release_words(settings, &tokens, releases)?,
+            Some(release) if !Released::of(settings).vocabulary => release.vocabulary,
+            public => {
+                let public = public.as_ref().map_or(&[][..], |it| it.vocabulary.words());
+                release_words(settings, &tokens, public, releases)?
+            }
         };
         Ok(Self(prepare(settings, tokens, words, releases.source())?))
     }

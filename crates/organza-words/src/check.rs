@@ -70,7 +70,13 @@ impl Settings {
 
     fn check_counts(&self) -> Result<(), SettingError> {
         let Self { data, model, counts, .. } = self;
-        if let VocabularyOrigin::Private { words_per_unit } = data.vocabulary {
+        if matches!(data.vocabulary, VocabularyOrigin::File(_)) {
+            let expected = "left out with --vocabulary-file, whose words are all kept; or --vocabulary private as \
+                            well, for other words on top";
+            let given = data.vocabulary_size.or(data.minimum_count.map(|count| count as usize));
+            optional("--vocabulary-size or --minimum-count", given, |_| false, expected)?;
+        }
+        if let VocabularyOrigin::Private { words_per_unit, .. } = data.vocabulary {
             at_least_one("--words-per-unit", words_per_unit)?;
             let share = counts.vocabulary_share;
             require("--vocabulary-share", share, is_between(share), BETWEEN)?;
@@ -176,6 +182,39 @@ mod tests {
         let mut plain = Settings::standard().suited_to(Method::None);
         plain.privacy.noise_multiplier = Some(1.0);
         assert_eq!(plain.check(), Ok(()));
+    }
+
+    /// Settings that were written when tokens were ASCII or not, and stop words English or none.
+    #[test]
+    fn older_settings_are_read() {
+        let mut old = serde_json::to_value(Settings::paper()).unwrap();
+        let data = old["data"].as_object_mut().unwrap();
+        assert!(data.remove("tokens").is_some() && data.remove("stop_words").is_some());
+        data.insert("ascii".into(), true.into());
+        data.insert("drop_stop_words".into(), true.into());
+        data.insert("vocabulary".into(), serde_json::json!({"private": {"words_per_unit": 64}}));
+        let read: Settings = serde_json::from_value(old).unwrap();
+        let vocabulary = VocabularyOrigin::Private { words_per_unit: 64, file: None };
+        let mut expected = Settings::paper();
+        expected.data.vocabulary = vocabulary;
+        assert_eq!(read, expected);
+        let now = serde_json::to_string(&read).unwrap();
+        assert_eq!(serde_json::from_str::<Settings>(&now).unwrap(), read);
+    }
+
+    /// All words of a file are kept, unless others come on top of them.
+    #[test]
+    fn a_file_of_words_has_its_own_size() {
+        let checked = |vocabulary| {
+            let mut settings = Settings::standard();
+            (settings.data.vocabulary, settings.data.vocabulary_size) = (vocabulary, Some(9));
+            settings.check().map_err(|error| error.setting)
+        };
+        let file = std::path::PathBuf::from("words.txt");
+        let refused = checked(VocabularyOrigin::File(file.clone()));
+        assert_eq!(refused, Err("--vocabulary-size or --minimum-count"));
+        let on_top = VocabularyOrigin::Private { words_per_unit: 64, file: Some(file) };
+        assert_eq!(checked(on_top), Ok(()));
     }
 
     fn canaries(repeats: u64, tossed: u64) -> Option<CanarySettings> {

@@ -153,8 +153,8 @@ pub(crate) fn phases(settings: &Settings) -> Vec<Phase<'_>> {
     phases
 }
 
-/// How the vocabulary is released. A unit of one pair has Laplace noise on its two words; a larger one has
-/// Gaussian noise on counts of 1 / sqrt(its words), so that units with few words count more for each.
+/// How the vocabulary is released. A unit of one pair has Laplace noise on its two words; a larger one divides a
+/// weight of 1 among its words in every round.
 pub(crate) fn vocabulary_plan(
     settings: &Settings,
     noise: f64,
@@ -163,11 +163,11 @@ pub(crate) fn vocabulary_plan(
     let delta = VOCABULARY_DELTA * privacy.delta;
     let (words_per_unit, rule) = match (privacy.unit, &settings.data.vocabulary) {
         (Unit::Pair, _) => (2, ItemRule::Laplace { epsilon: 1.0 / noise, delta }),
-        (_, VocabularyOrigin::Private { words_per_unit }) => {
-            (*words_per_unit, ItemRule::WeightedGaussian { multiplier: noise, delta })
+        (_, VocabularyOrigin::Private { words_per_unit, .. }) => {
+            (*words_per_unit, ItemRule::AdaptiveGaussian { multiplier: noise, delta })
         }
         (_, VocabularyOrigin::File(_) | VocabularyOrigin::DeclaredPublic) => {
-            (1, ItemRule::WeightedGaussian { multiplier: noise, delta })
+            (1, ItemRule::AdaptiveGaussian { multiplier: noise, delta })
         }
     };
     let plan = PrivateVocabularyPlan::new(PrivateVocabularySettings {

@@ -1,7 +1,7 @@
 //! From settings to a task: text is read, cut into words and parted.
 
 use crate::canaries::{self, Canaries, Planted};
-use crate::settings::{Method, Settings, SplitSettings, VocabularyOrigin};
+use crate::settings::{Method, Settings, SplitSettings, StopWordList, Tokens, VocabularyOrigin};
 use crate::task::WordTask;
 use organza_data::source::{open, open_columns, refuse_table};
 use organza_data::split::{Shares, Sides, Sizes, in_order, shuffled};
@@ -123,9 +123,13 @@ pub fn read_text(settings: &Settings) -> Result<TokenisedText, PrepareError> {
         }
     };
     let tokeniser = Tokeniser {
-        words: if data.ascii { Words::Ascii } else { Words::Unicode },
+        words: words(&data.tokens)?,
         lower_case: !data.keep_case,
-        stop_words: if data.drop_stop_words { StopWords::English } else { StopWords::Keep },
+        stop_words: match &data.stop_words {
+            StopWordList::None => StopWords::Keep,
+            StopWordList::English => StopWords::English,
+            StopWordList::File(path) => StopWords::from_file(path)?,
+        },
     };
     let layout = match unit {
         Unit::User => Layout::Users,
@@ -143,6 +147,19 @@ pub fn read_text(settings: &Settings) -> Result<TokenisedText, PrepareError> {
     Ok(text)
 }
 
+/// What a token is.
+///
+/// # Errors
+/// If it is no regular expression.
+pub(crate) fn words(tokens: &Tokens) -> Result<Words, DataError> {
+    Ok(match tokens {
+        Tokens::Unicode => Words::Unicode,
+        Tokens::Ascii => Words::Ascii,
+        Tokens::Whitespace => Words::Whitespace,
+        Tokens::Pattern(expression) => Words::pattern(expression)?,
+    })
+}
+
 fn check_text(settings: &Settings, text: &TokenisedText) -> Result<(), DataError> {
     match (text.lines().line_count(), &settings.data.path) {
         (0, Some(path)) => Err(DataError::NoText(path.clone())),
@@ -150,8 +167,8 @@ fn check_text(settings: &Settings, text: &TokenisedText) -> Result<(), DataError
     }
 }
 
-/// The words, if they need no charge: those of the built-in corpus or of a public file, those that
-/// were declared public, and all of a run without privacy.
+/// The words that need no charge: those of the built-in corpus or of a public file, those that were declared
+/// public, and all of a run without privacy. Where words are released, those of a public file are in anyway.
 ///
 /// # Errors
 /// What is wrong with the file or the text.
@@ -170,7 +187,12 @@ pub(crate) fn public_words(
         VocabularyOrigin::Private { .. } if settings.method == Method::None => {
             (counted.vocabulary(text)?, Some(exposed))
         }
-        VocabularyOrigin::Private { .. } => return Ok(None),
+        VocabularyOrigin::Private { file: None, .. } => return Ok(None),
+        VocabularyOrigin::Private { file: Some(path), .. } => {
+            let mut release = FromFile::new(path).vocabulary(text)?;
+            release.fact.value += "; others are released with a charge, and come on top";
+            (release, None)
+        }
     };
     let fact = fact.map_or(release.fact, |value| PublicFact {
         name: "vocabulary".to_owned(),
@@ -194,6 +216,12 @@ pub(crate) fn public_facts(settings: &Settings) -> Result<Vec<PublicFact>, Prepa
     if settings.privacy.unit == Unit::Pair {
         let value = "the guarantee is for the training pairs, after the split".to_owned();
         facts.push(PublicFact { name: "split".to_owned(), value });
+    }
+    if let StopWordList::File(path) = &settings.data.stop_words {
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+        let value =
+            format!("the words of the file `{name}`, which was declared public, are left out");
+        facts.push(PublicFact { name: "stop words".to_owned(), value });
     }
     facts.extend(canaries::fact(settings));
     Ok(facts)

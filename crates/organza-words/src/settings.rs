@@ -10,7 +10,7 @@ use organza_train::settings::{
     EngineSettings, PrivacySettings, RunSettings, Steps, TrainingSettings,
 };
 use organza_train::{OptimizerSettings, SettingError};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::path::PathBuf;
 
 /// The version of the settings file that this library reads and writes.
@@ -77,12 +77,14 @@ pub struct DataSettings {
     /// How many lines the built-in corpus has, if not the usual number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub synthetic_lines: Option<u64>,
-    /// Tokens are runs of a to z instead of Unicode words.
-    pub ascii: bool,
+    /// What a token is; `ascii: true` in older files.
+    #[serde(alias = "ascii", deserialize_with = "tokens_or_ascii")]
+    pub tokens: Tokens,
     /// Tokens keep their capitals.
     pub keep_case: bool,
-    /// English stop words are left out.
-    pub drop_stop_words: bool,
+    /// Which words are left out; `drop_stop_words: true` in older files.
+    #[serde(alias = "drop_stop_words", deserialize_with = "list_or_english")]
+    pub stop_words: StopWordList,
     /// Where the words come from.
     pub vocabulary: VocabularyOrigin,
     /// How many words.
@@ -91,6 +93,66 @@ pub struct DataSettings {
     pub minimum_count: Option<u64>,
     /// How training, validation and test data are parted.
     pub split: SplitSettings,
+}
+
+/// What a token is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tokens {
+    /// Unicode words, ideographs and emoji.
+    Unicode,
+    /// Runs of a to z.
+    Ascii,
+    /// Whatever stands between white space.
+    Whitespace,
+    /// What a regular expression finds.
+    Pattern(String),
+}
+
+/// Which words are left out for saying little.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StopWordList {
+    /// None.
+    None,
+    /// The English ones.
+    English,
+    /// Those of a public file, one a line.
+    File(PathBuf),
+}
+
+/// A setting as it is now, or as it was when it could only be given or not.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Given<T> {
+    Now(T),
+    Before(bool),
+}
+
+fn tokens_or_ascii<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Tokens, D::Error> {
+    Ok(match Given::deserialize(deserializer)? {
+        Given::Now(tokens) => tokens,
+        Given::Before(ascii) => {
+            if ascii {
+                Tokens::Ascii
+            } else {
+                Tokens::Unicode
+            }
+        }
+    })
+}
+
+fn list_or_english<'de, D: Deserializer<'de>>(deserializer: D) -> Result<StopWordList, D::Error> {
+    Ok(match Given::deserialize(deserializer)? {
+        Given::Now(list) => list,
+        Given::Before(dropped) => {
+            if dropped {
+                StopWordList::English
+            } else {
+                StopWordList::None
+            }
+        }
+    })
 }
 
 /// Where the words come from, which is part of privacy.
@@ -105,13 +167,16 @@ pub enum VocabularyOrigin {
     Private {
         /// At most so many distinct words of a unit count.
         words_per_unit: u64,
+        /// A public file of words, one a line, that are in the vocabulary anyway: others come on top.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<PathBuf>,
     },
 }
 
 impl VocabularyOrigin {
     /// A private vocabulary with the usual bound on a unit.
     pub fn private() -> Self {
-        Self::Private { words_per_unit: 64 }
+        Self::Private { words_per_unit: 1_024, file: None }
     }
 }
 
@@ -292,9 +357,9 @@ impl Settings {
                 strict: false,
                 synthetic_words: None,
                 synthetic_lines: None,
-                ascii: false,
+                tokens: Tokens::Unicode,
                 keep_case: false,
-                drop_stop_words: false,
+                stop_words: StopWordList::None,
                 vocabulary: VocabularyOrigin::private(),
                 vocabulary_size: None,
                 minimum_count: None,
@@ -340,8 +405,8 @@ impl Settings {
     /// Theorem 3 gives for a budget of 10.
     pub fn paper() -> Self {
         let mut settings = Self::standard();
-        settings.data.ascii = true;
-        settings.data.drop_stop_words = true;
+        settings.data.tokens = Tokens::Ascii;
+        settings.data.stop_words = StopWordList::English;
         settings.data.vocabulary = VocabularyOrigin::DeclaredPublic;
         settings.data.vocabulary_size = Some(1_000);
         settings.data.split = SplitSettings::PaperShuffled;

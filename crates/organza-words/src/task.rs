@@ -182,7 +182,7 @@ impl Task for WordTask {
 fn held_out(samples: &Samples, units: &Units, most: u64) -> HeldOut {
     let stride = units.sample_count().div_ceil(most).max(1) as usize;
     let mut distinct: BTreeMap<(Vec<u32>, u32), f64> = BTreeMap::new();
-    for sample in units.all(samples).step_by(stride) {
+    for sample in units.every(samples, stride) {
         *distinct.entry((sample.inputs().collect(), sample.output)).or_default() += 1.0;
     }
     distinct.into_iter().map(|((inputs, output), weight)| (inputs, output, weight)).collect()

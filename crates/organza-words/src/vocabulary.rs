@@ -6,17 +6,18 @@ use crate::settings::Settings;
 use organza_data::{DataError, TokenisedText, Vocabulary};
 use organza_train::{Failure, Releases};
 
-/// Charges for the words, then releases them.
+/// Charges for the words that come on top of `public` ones, then releases them.
 pub(crate) fn release_words(
     settings: &Settings,
     text: &TokenisedText,
+    public: &[Box<str>],
     releases: &mut Releases<'_>,
 ) -> Result<Vocabulary, Failure> {
     let noise = releases.noise(VOCABULARY).ok_or(PrepareError::NoWords)?;
     let plan = vocabulary_plan(settings, noise)?;
     let release = plan.release(releases.source());
     let charged = releases.charge(release.charge())?;
-    match plan.paid(release, charged).words(text) {
+    match plan.paid(release, charged).words(text, public) {
         Ok(words) => Ok(words.vocabulary),
         Err(DataError::VocabularyTooSmall { found }) => {
             Err(PrepareError::HiddenWords { found }.into())

@@ -24,7 +24,7 @@ fn released(text: &str, most: u64) -> BTreeMap<String, f64> {
     let release = plan.release(&source());
     let paid = paid(release.charge());
     let folder = tempfile::tempdir().unwrap();
-    let words = plan.paid(release, paid).words(&read(text, folder.path())).unwrap();
+    let words = plan.paid(release, paid).words(&read(text, folder.path()), &[]).unwrap();
     let names = words.vocabulary.words().iter().map(|word| word.to_string());
     names.zip(words.counts).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::settings::CooccurrenceSettings;
 use super::table::PairTable;
-use super::together::{Seen, walk};
+use super::together::{Seen, counted};
 use crate::{DataError, Samples, Units};
 use organza_ledger::{Charged, Event, Unit};
 use organza_mechanism::{HistogramPlan, RandomSource, Release, UnitCounts};
@@ -61,11 +61,12 @@ impl PairCounts {
         paid: Charged,
     ) -> Result<NoisyPairs, DataError> {
         self.settings.check_data(samples, units)?;
-        let mut histogram = self.plan.histogram();
-        let mut unit = UnitCounts::new();
-        walk(samples, units, |seen| match seen {
-            Seen::Together(one, other) => unit.add(self.table.cell(one, other), 1.0),
-            Seen::EndOfUnit => histogram.add(&mut unit),
+        let histogram = counted(samples, units, &self.plan, || {
+            let mut unit = UnitCounts::new();
+            move |seen, histogram| match seen {
+                Seen::Together(one, other) => unit.add_one(self.table.cell(one, other)),
+                Seen::EndOfUnit => histogram.add(&mut unit),
+            }
         })?;
         let noisy = histogram.noise(release, paid)?;
         let pairs = noisy

@@ -1,7 +1,7 @@
 //! How large units are: a noisy histogram of the norms of their counts, from which clips are chosen.
 
 use super::table::PairTable;
-use super::together::{Seen, walk};
+use super::together::{Seen, counted};
 use crate::{DataError, Samples, Units};
 use organza_ledger::{Charged, Event, Neighbouring};
 use organza_mechanism::{
@@ -59,23 +59,24 @@ impl UnitSizes {
         paid: Charged,
     ) -> Result<NoisySizes, DataError> {
         let table = PairTable::new(samples.corpus().vocabulary_size as u32);
-        let mut histogram = self.plan.histogram();
-        let (mut pairs, mut words) = (UnitCounts::new(), UnitCounts::new());
-        let mut sizes = UnitCounts::new();
-        walk(samples, units, |seen| match seen {
-            Seen::Together(one, other) => {
-                pairs.add(table.cell(one, other), 1.0);
-                words.add(one.into(), 1.0);
-                words.add(other.into(), 1.0);
-            }
-            Seen::EndOfUnit => {
-                for (first, counts) in [(0, &mut pairs), (BINS, &mut words)] {
-                    if let Some(bin) = bin(counts.merge()) {
-                        sizes.add(first + bin, 1.0);
-                    }
+        let histogram = counted(samples, units, &self.plan, || {
+            let (mut pairs, mut words) = (UnitCounts::new(), UnitCounts::new());
+            let mut sizes = UnitCounts::new();
+            move |seen, histogram| match seen {
+                Seen::Together(one, other) => {
+                    pairs.add_one(table.cell(one, other));
+                    words.add_one(one.into());
+                    words.add_one(other.into());
                 }
-                (pairs, words) = (UnitCounts::new(), UnitCounts::new());
-                histogram.add(&mut sizes);
+                Seen::EndOfUnit => {
+                    for (first, counts) in [(0, &mut pairs), (BINS, &mut words)] {
+                        if let Some(bin) = bin(counts.merge()) {
+                            sizes.add(first + bin, 1.0);
+                        }
+                        counts.clear();
+                    }
+                    histogram.add(&mut sizes);
+                }
             }
         })?;
         let noisy: Vec<f64> =

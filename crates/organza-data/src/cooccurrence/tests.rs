@@ -231,3 +231,31 @@ fn what_cannot_be_counted_is_refused() {
     assert!(counts.count(&samples, &by_line, &release, paid(release.charge())).is_ok());
     assert_eq!(counts.event(), Event::RoundedGaussian { noise_multiplier: 1e-6 });
 }
+
+/// Parts of the units, one a thread, are summed as whole numbers.
+#[test]
+fn counts_do_not_depend_on_threads() {
+    let lines: Lines = (0..200_u32)
+        .map(|line| {
+            (line % 4, (0..line % 13).map(|place| (line * 5 + place * place) % WORDS).collect())
+        })
+        .collect();
+    let samples = samples(&lines).unwrap();
+    for unit in [Unit::Pair, Unit::Line, Unit::User] {
+        let counted = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let pairs = pairs(&samples, settings(unit, 2.5)).unwrap();
+                let words = words(&samples, settings(unit, 2.5)).unwrap();
+                let sizes = UnitSizes::new(Neighbouring::AddRemove, 1.0).unwrap();
+                let release = sizes.release(&RandomSource::from_seed(1));
+                let charged = paid(release.charge());
+                let sizes =
+                    sizes.count(&samples, &units(&samples, unit), &release, charged).unwrap();
+                (pairs.pairs().to_vec(), words.counts().to_vec(), sizes)
+            })
+        };
+        let one = counted(1);
+        assert!([2, 3, 9].into_iter().all(|threads| counted(threads) == one), "{unit}");
+    }
+}

@@ -2,6 +2,12 @@
 
 use crate::{DataError, Objective, Samples, Units};
 use organza_ledger::Unit;
+use organza_mechanism::{Histogram, HistogramPlan};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Each part of the units has a histogram of its own.
+const MOST_PARTS: u64 = 8;
 
 /// What a walk meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,11 +18,36 @@ pub(super) enum Seen {
     EndOfUnit,
 }
 
-/// Shows every unit to `see`: a training pair is one sight; in a line or in the lines of a user,
-/// any two places within the window of each other are one, not two.
-pub(super) fn walk(
+/// The histogram of all units, on the threads of the current pool: each part of the units is shown to one of `workers`, which
+/// adds what it sees to the histogram of this part. Sums are of whole numbers, so the parts do not matter.
+pub(super) fn counted<W: FnMut(Seen, &mut Histogram)>(
     samples: &Samples,
     units: &Units,
+    plan: &HistogramPlan,
+    workers: impl Fn() -> W + Sync,
+) -> Result<Histogram, DataError> {
+    let most = if units.unit() == Unit::Pair { 1 } else { MOST_PARTS };
+    let parts = (rayon::current_num_threads() as u64).clamp(1, most);
+    let bound = |part: u64| (u128::from(units.len()) * u128::from(part) / u128::from(parts)) as u64;
+    let counted = |part: u64| {
+        let (mut histogram, mut worker) = (plan.histogram(), workers());
+        let part = bound(part)..bound(part + 1);
+        walk(samples, units, part, |seen| worker(seen, &mut histogram))?;
+        Ok(histogram)
+    };
+    (0..parts)
+        .into_par_iter()
+        .map(counted)
+        .try_reduce_with(|one, other| Ok(one.joined(other)))
+        .unwrap_or_else(|| Ok(plan.histogram()))
+}
+
+/// Shows some units to `see`: a training pair is one sight; in a line or in the lines of a user,
+/// any two places within the window of each other are one, not two. Training pairs are all shown, whatever the range.
+fn walk(
+    samples: &Samples,
+    units: &Units,
+    range: Range<u64>,
     mut see: impl FnMut(Seen),
 ) -> Result<(), DataError> {
     if units.unit() == Unit::Pair {
@@ -30,7 +61,7 @@ pub(super) fn walk(
         return Ok(());
     }
     let window = samples.window() as usize;
-    for unit in 0..units.len() {
+    for unit in range {
         for &line in units.lines_of(unit).unwrap_or_default() {
             let tokens = samples.corpus().line(line);
             for (place, &word) in tokens.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! The noisy counts of words, which are paid for on their own.
 
 use super::settings::{CooccurrenceSettings, wrong};
-use super::together::{Seen, walk};
+use super::together::{Seen, counted};
 use crate::{DataError, Samples, Units};
 use organza_ledger::{Charged, Event, Unit};
 use organza_mechanism::{HistogramPlan, RandomSource, Release, UnitCounts};
@@ -58,17 +58,18 @@ impl WordCounts {
         paid: Charged,
     ) -> Result<NoisyWords, DataError> {
         self.settings.check_data(samples, units)?;
-        let mut histogram = self.plan.histogram();
-        let mut unit = UnitCounts::new();
         let one_sided = self.settings.unit == Unit::Pair;
-        walk(samples, units, |seen| match seen {
-            Seen::Together(one, other) => {
-                unit.add(other.into(), 1.0);
-                if !one_sided {
-                    unit.add(one.into(), 1.0);
+        let histogram = counted(samples, units, &self.plan, || {
+            let mut unit = UnitCounts::new();
+            move |seen, histogram| match seen {
+                Seen::Together(one, other) => {
+                    unit.add_one(other.into());
+                    if !one_sided {
+                        unit.add_one(one.into());
+                    }
                 }
+                Seen::EndOfUnit => histogram.add(&mut unit),
             }
-            Seen::EndOfUnit => histogram.add(&mut unit),
         })?;
         let noisy = histogram.noise(release, paid)?;
         let counts = noisy.cells().map(|(_, count)| count).collect();

@@ -66,3 +66,24 @@ fn a_user_stands_before_the_tab() {
     assert!(empty.contains("1 of the lines") && empty.contains("it does not name the user"));
     assert!(text.left_out().refuse().is_ok() && text.left_out().is_empty());
 }
+
+/// Text of several batches: words have the numbers in which they first come, lines stay as they are.
+#[test]
+fn words_have_the_same_numbers_on_any_threads() {
+    let lines: Vec<String> = (0..60_000_u64)
+        .map(|line| format!("Word{} common {} x{}", line * line % 9_973, line % 7, line % 40_000))
+        .collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let (mut numbers, mut tokens) = (std::collections::HashMap::new(), Vec::new());
+    for token in lines.iter().flat_map(|line| line.split(' ')) {
+        let next = numbers.len() as u32;
+        tokens.push(*numbers.entry(token.to_lowercase()).or_insert(next));
+    }
+    for threads in [1, 2, 5] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let text = pool.install(|| read(&lines, Layout::Lines)).unwrap();
+        assert_eq!(text.lines().tokens, tokens);
+        assert!(text.lines().line_starts.iter().copied().eq((0..=60_000).map(|line| 4 * line)));
+        assert!(text.words().iter().zip(0..).all(|(word, number)| numbers[&**word] == number));
+    }
+}

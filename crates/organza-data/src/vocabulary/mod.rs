@@ -13,7 +13,7 @@ use crate::{DataError, LineProblem, TextSource, TokenisedText};
 use organza_ledger::PublicFact;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Distinct words; a word's id is its place.
 #[derive(Clone, Debug)]
@@ -101,34 +101,34 @@ impl FromFile {
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
+}
 
-    /// The words of the file, each once.
-    fn read(&self) -> Result<Vec<Box<str>>, DataError> {
-        let mut words = Vec::new();
-        let mut lines: HashMap<Box<str>, u64> = HashMap::new();
-        TextPath::new(&self.path).each_line(&mut |line| {
-            if let Some(problem) = line.problem {
-                return Err(DataError::line(line.place, problem.clone()));
-            }
-            let word = line.text.trim();
-            let shown = || word.chars().take(40).collect();
-            if word.contains(char::is_whitespace) {
-                return Err(DataError::line(line.place, LineProblem::ManyWords(shown())));
-            }
-            if let Some(first) = lines.insert(word.into(), line.place.line) {
-                let problem = LineProblem::DoubledWord { word: shown(), first };
-                return Err(DataError::line(line.place, problem));
-            }
-            words.push(word.into());
-            Ok(())
-        })?;
-        Ok(words)
-    }
+/// The words of a file, one a line, each once.
+pub(crate) fn word_list(path: &Path) -> Result<Vec<Box<str>>, DataError> {
+    let mut words = Vec::new();
+    let mut lines: HashMap<Box<str>, u64> = HashMap::new();
+    TextPath::new(path).each_line(&mut |line| {
+        if let Some(problem) = line.problem {
+            return Err(DataError::line(line.place, problem.clone()));
+        }
+        let word = line.text.trim();
+        let shown = || word.chars().take(40).collect();
+        if word.contains(char::is_whitespace) {
+            return Err(DataError::line(line.place, LineProblem::ManyWords(shown())));
+        }
+        if let Some(first) = lines.insert(word.into(), line.place.line) {
+            let problem = LineProblem::DoubledWord { word: shown(), first };
+            return Err(DataError::line(line.place, problem));
+        }
+        words.push(word.into());
+        Ok(())
+    })?;
+    Ok(words)
 }
 
 impl VocabularySource for FromFile {
     fn vocabulary(&self, _text: &TokenisedText) -> Result<VocabularyRelease, DataError> {
-        let vocabulary = Vocabulary::new(self.read()?)?;
+        let vocabulary = Vocabulary::new(word_list(&self.path)?)?;
         let mut hash = Sha256::new();
         for word in vocabulary.words() {
             hash.update(word.as_bytes());

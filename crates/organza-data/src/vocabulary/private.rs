@@ -6,6 +6,7 @@ use organza_ledger::{Charged, Event, Neighbouring, Unit};
 use organza_mechanism::{
     ItemCounts, ItemRule, ItemSettings, ItemsPlan, PlanError, RandomSource, Release,
 };
+use std::collections::HashSet;
 
 /// The words of a training pair.
 const WORDS_OF_PAIR: u64 = 2;
@@ -19,7 +20,7 @@ pub struct PrivateVocabularySettings {
     pub window: u32,
     /// The relation for which the event is stated.
     pub neighbouring: Neighbouring,
-    /// How many words are kept at the most, of those of the largest noisy counts.
+    /// How many words the vocabulary has at the most: public ones, then those of the largest noisy counts.
     pub size: Option<usize>,
     /// How many distinct words of a unit count; a pair has 2.
     pub words_per_unit: u64,
@@ -103,19 +104,28 @@ pub struct PrivateVocabulary {
 /// A released vocabulary with what the release tells beside the words.
 #[derive(Clone, Debug)]
 pub struct PrivateWords {
-    /// The words, those of the largest noisy counts first.
+    /// The words: those that were public before, then those that were released, the largest noisy counts first.
     pub vocabulary: Vocabulary,
-    /// The noisy count of each word: of units, weighted where the rule weights them.
+    /// The noisy count of each word that was released, the last ones of the vocabulary: of units, weighted where the
+    /// rule weights them.
     pub counts: Vec<f64>,
 }
 
 impl PrivateVocabulary {
-    /// Releases the words of a text with their noisy counts.
+    /// Releases the words of a text with their noisy counts, on top of `public` ones, which are in the vocabulary whatever
+    /// the text.
+    ///
+    /// # Privacy
+    /// Public words are not counted: to take them out of every unit depends on the unit alone.
     ///
     /// # Errors
     /// If the charge was not for this release, if the text has no such units, or if fewer than two words reached the
     /// threshold.
-    pub fn words(self, text: &TokenisedText) -> Result<PrivateWords, DataError> {
+    pub fn words(
+        self,
+        text: &TokenisedText,
+        public: &[Box<str>],
+    ) -> Result<PrivateWords, DataError> {
         let Self { plan: PrivateVocabularyPlan { settings, items }, release, paid } = self;
         if matches!(settings.unit, Unit::User | Unit::Document)
             && text.lines().user_count().is_none()
@@ -126,19 +136,22 @@ impl PrivateVocabulary {
         // word itself, and not where it first stood.
         let mut alphabet: Vec<u32> = (0..text.words().len() as u32).collect();
         alphabet.sort_unstable_by_key(|number| &text.words()[*number as usize]);
-        let mut rank = vec![0; alphabet.len()];
+        let known: HashSet<&str> = public.iter().map(|word| &**word).collect();
+        let mut rank = vec![None; alphabet.len()];
         for (place, number) in (0_u32..).zip(&alphabet) {
-            rank[*number as usize] = place;
+            let is_known = known.contains(&*text.words()[*number as usize]);
+            rank[*number as usize] = (!is_known).then_some(place);
         }
         let mut counts = items.counts(release);
         add_units(text.lines(), &settings, &rank, &mut counts);
         let noisy = counts.noise(paid)?;
 
-        let most = settings.size.unwrap_or(usize::MAX);
+        let most = settings.size.map_or(usize::MAX, |size| size.saturating_sub(public.len()));
         let word = |place: u32| text.words()[alphabet[place as usize] as usize].clone();
-        let (words, counts) =
+        let (words, counts): (Vec<Box<str>>, Vec<f64>) =
             noisy.items().iter().take(most).map(|(place, count)| (word(*place), *count)).unzip();
-        Ok(PrivateWords { vocabulary: Vocabulary::new(words)?, counts })
+        let vocabulary = Vocabulary::new(public.iter().cloned().chain(words).collect())?;
+        Ok(PrivateWords { vocabulary, counts })
     }
 }
 
@@ -146,7 +159,7 @@ impl PrivateVocabulary {
 fn add_units(
     lines: &Corpus,
     settings: &PrivateVocabularySettings,
-    rank: &[u32],
+    rank: &[Option<u32>],
     counts: &mut ItemCounts<u32>,
 ) {
     let words = |line: u64| lines.line(line).iter().map(|number| rank[*number as usize]);
@@ -154,12 +167,12 @@ fn add_units(
         Unit::Pair => {
             let window = settings.window as usize;
             for line in 0..lines.line_count() {
-                let tokens: Vec<u32> = words(line).collect();
+                let tokens: Vec<Option<u32>> = words(line).collect();
                 for (place, &word) in tokens.iter().enumerate() {
                     for &other in tokens[place + 1..].iter().take(window) {
                         // One unit in each direction.
-                        counts.add([word, other]);
-                        counts.add([other, word]);
+                        counts.add([word, other].into_iter().flatten());
+                        counts.add([other, word].into_iter().flatten());
                     }
                 }
             }
@@ -167,12 +180,14 @@ fn add_units(
         Unit::User | Unit::Document => {
             let mut order: Vec<u64> = (0..lines.line_count()).collect();
             order.sort_by_key(|line| lines.user_of_line(*line));
-            for of_user in
-                order.chunk_by(|one, other| lines.user_of_line(*one) == lines.user_of_line(*other))
-            {
-                counts.add(of_user.iter().flat_map(|line| words(*line)));
-            }
+            let same =
+                |one: &u64, other: &u64| lines.user_of_line(*one) == lines.user_of_line(*other);
+            let users: Vec<&[u64]> = order.chunk_by(same).collect();
+            let of_user = |user: u64| users[user as usize].iter();
+            counts.add_units(users.len() as u64, |user| {
+                of_user(user).flat_map(|line| words(*line)).flatten()
+            });
         }
-        _ => (0..lines.line_count()).for_each(|line| counts.add(words(line))),
+        _ => counts.add_units(lines.line_count(), |line| words(line).flatten()),
     }
 }

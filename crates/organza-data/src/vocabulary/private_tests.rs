@@ -25,10 +25,19 @@ fn release(
     settings: PrivateVocabularySettings,
     seed: u64,
 ) -> Result<(Vec<String>, Vec<f64>), DataError> {
+    on_top(&[], text, settings, seed)
+}
+
+fn on_top(
+    public: &[Box<str>],
+    text: &TokenisedText,
+    settings: PrivateVocabularySettings,
+    seed: u64,
+) -> Result<(Vec<String>, Vec<f64>), DataError> {
     let plan = PrivateVocabularyPlan::new(settings).unwrap();
     let release = plan.release(&RandomSource::from_seed(seed));
     let charged = paid(release.charge());
-    let PrivateWords { vocabulary, counts } = plan.paid(release, charged).words(text)?;
+    let PrivateWords { vocabulary, counts } = plan.paid(release, charged).words(text, public)?;
     Ok((vocabulary.words().iter().map(|word| word.to_string()).collect(), counts))
 }
 
@@ -52,6 +61,30 @@ fn words_of_many_lines_are_released_by_count_and_alphabet() {
     let none = read(&["a", "b"], Layout::Lines).unwrap();
     let error = words(&none, settings(Unit::Line, 9)).unwrap_err();
     assert!(matches!(error, DataError::VocabularyTooSmall { found: 0 }));
+}
+
+/// Public words are in whether or not they occur, and take nothing from the others: a unit that may count two words counts
+/// two that are not public.
+#[test]
+fn private_words_come_on_top_of_public_ones() {
+    let text =
+        read(&["the cat and dog", "the cat and cow", "the dog and cat"], Layout::Lines).unwrap();
+    let public = ["the", "and", "zebra"].map(Box::from);
+    let (found, counts) = on_top(&public, &text, settings(Unit::Line, 2), 1).unwrap();
+    assert_eq!(
+        (&found[..], &counts[..]),
+        (&["the", "and", "zebra", "cat", "dog"].map(String::from)[..], &[3.0, 2.0][..])
+    );
+    let short = PrivateVocabularySettings { size: Some(4), ..settings(Unit::Line, 2) };
+    assert_eq!(on_top(&public, &text, short, 1).unwrap().0, ["the", "and", "zebra", "cat"]);
+    // The pairs of neighbours that remain count as before: a public word in between stays where it is.
+    let (found, counts) = on_top(&public, &text, settings(Unit::Pair, 2), 1).unwrap();
+    assert_eq!(
+        (&found[3..], &counts[..]),
+        (&["cat", "dog", "cow"].map(String::from)[..], &[10.0, 6.0, 2.0][..])
+    );
+    let none = read(&["a", "b"], Layout::Lines).unwrap();
+    assert_eq!(on_top(&public, &none, settings(Unit::Line, 2), 1).unwrap().0.len(), 3);
 }
 
 #[test]
@@ -92,7 +125,7 @@ fn gaussian_noise_releases_common_words() {
     let mut lines = ["the cat", "the dog", "the cow"].repeat(200);
     lines.push("secret");
     let text = read(&lines, Layout::Lines).unwrap();
-    let rule = ItemRule::WeightedGaussian { multiplier: 1.0, delta: 1e-6 };
+    let rule = ItemRule::AdaptiveGaussian { multiplier: 1.0, delta: 1e-6 };
     let settings = PrivateVocabularySettings { rule, size: Some(4), ..settings(Unit::Line, 2) };
     let mut found = words(&text, settings).unwrap();
     assert_eq!(found.remove(0), "the");
@@ -112,6 +145,6 @@ fn a_vocabulary_is_paid_for() {
     assert_eq!(words(&text, settings(Unit::Line, 2)).unwrap().len(), 2);
     let release = plan.release(&RandomSource::from_seed(1));
     let other = plan.release(&RandomSource::from_seed(2));
-    let unpaid = plan.paid(release, paid(other.charge())).words(&text);
+    let unpaid = plan.paid(release, paid(other.charge())).words(&text, &[]);
     assert!(matches!(unpaid, Err(DataError::NotPaid(_))));
 }

@@ -14,6 +14,8 @@ const MARGIN: f64 = 1.0 / (1_u64 << 30) as f64;
 #[derive(Clone, Debug, Default)]
 pub struct UnitCounts {
     counts: Vec<(u64, f64)>,
+    /// Cells that are to be counted once more each: most units have nothing else.
+    ones: Vec<u64>,
 }
 
 impl UnitCounts {
@@ -27,9 +29,24 @@ impl UnitCounts {
         self.counts.push((cell, amount));
     }
 
+    /// Counts a cell once more.
+    pub fn add_one(&mut self, cell: u64) {
+        self.ones.push(cell);
+    }
+
+    /// Nothing any more, in the same memory.
+    pub fn clear(&mut self) {
+        self.counts.clear();
+        self.ones.clear();
+    }
+
     /// The amount for each cell, in the order of the cells. Their order of arrival decides the rounding of a
     /// sum of real amounts, and is the unit's own.
     pub fn merge(&mut self) -> &mut [(u64, f64)] {
+        self.ones.sort_unstable();
+        let runs = self.ones.chunk_by(|one, other| one == other);
+        self.counts.extend(runs.map(|run| (run[0], run.len() as f64)));
+        self.ones.clear();
         self.counts.sort_by_key(|(cell, _)| *cell);
         self.counts.dedup_by(|next, kept| {
             let same = next.0 == kept.0;
@@ -118,6 +135,12 @@ mod tests {
         let counts = [(3, 1.0), (1, 2.0), (3, 1.0)];
         assert_eq!(bounded(&counts, Bound::Total(9)), [(1, 2), (3, 2)]);
         assert_eq!(bounded(&counts, Bound::Total(3)), [(1, 2), (3, 1)]);
+        let mut ones = UnitCounts::new();
+        [3, 1, 3, 1, 7].into_iter().for_each(|cell| ones.add_one(cell));
+        ones.add(7, 0.5);
+        assert_eq!(ones.merge(), [(1, 2.0), (3, 2.0), (7, 1.5)]);
+        ones.clear();
+        assert!(ones.merge().is_empty());
         let steps = bounded(&counts, Bound::Norm(4.0));
         assert!(steps.iter().all(|(_, steps)| (524_287..=524_288).contains(steps)), "{steps:?}");
     }

@@ -1,11 +1,17 @@
 //! Counts of items over the units, and their release.
 
-use super::plan::ItemsPlan;
+use super::plan::{ItemsPlan, Law};
+use super::rounds::{Numbered, Rounds};
 use crate::due::NotPaid;
+use crate::random::StepRandom;
 use crate::release::Release;
 use crate::sample::uniform_subset;
 use organza_ledger::Charged;
+use rayon::prelude::*;
 use std::collections::BTreeMap;
+
+/// So many units are looked at before what they have is added.
+const UNITS_AT_ONCE: u64 = 1 << 12;
 
 /// How much each item counts, before any noise: there is nothing to read.
 ///
@@ -23,23 +29,52 @@ pub struct ItemCounts<Item> {
     plan: ItemsPlan,
     release: Release,
     units: u64,
-    /// In steps.
-    counts: BTreeMap<Item, u64>,
+    gathered: Gathered<Item>,
 }
 
-impl<Item: Ord> ItemCounts<Item> {
+/// What there is of the units.
+enum Gathered<Item> {
+    /// How many units have each item.
+    Counts(BTreeMap<Item, u64>),
+    /// The items of all units, one unit after another, and where each unit ends; for rounds, which look at them again.
+    Units { items: Vec<Item>, ends: Vec<usize> },
+}
+
+impl<Item: Ord + Clone + Send + Sync> ItemCounts<Item> {
     pub(super) fn new(plan: ItemsPlan, release: Release) -> Self {
-        Self { plan, release, units: 0, counts: BTreeMap::new() }
+        let gathered = match plan.law {
+            Law::Counts(_) => Gathered::Counts(BTreeMap::new()),
+            Law::Rounds(_) => Gathered::Units { items: Vec::new(), ends: Vec::new() },
+        };
+        Self { plan, release, units: 0, gathered }
     }
 
     /// Adds a unit: all its items, in any order and as often as they come.
     pub fn add(&mut self, items: impl IntoIterator<Item = Item>) {
+        let items = self.chosen(self.units, items);
+        self.take(items);
+    }
+
+    /// Adds so many units, on the threads of the current pool: `items` gives those of each.
+    pub fn add_units<Items: IntoIterator<Item = Item>>(
+        &mut self,
+        units: u64,
+        items: impl Fn(u64) -> Items + Sync,
+    ) {
+        for first in (0..units).step_by(UNITS_AT_ONCE as usize) {
+            let (before, last) = (self.units, units.min(first + UNITS_AT_ONCE));
+            let chosen = |unit| self.chosen(before + (unit - first), items(unit));
+            let chosen: Vec<Vec<Item>> = (first..last).into_par_iter().map(chosen).collect();
+            chosen.into_iter().for_each(|items| self.take(items));
+        }
+    }
+
+    /// The items of a unit that count.
+    fn chosen(&self, unit: u64, items: impl IntoIterator<Item = Item>) -> Vec<Item> {
         let mut items: Vec<Item> = items.into_iter().collect();
         items.sort_unstable();
         items.dedup();
         let most = self.plan.settings().items_per_unit;
-        let unit = self.units;
-        self.units += 1;
         if items.len() as u64 > most {
             let mut random = self.release.choices(unit);
             let kept = uniform_subset(items.len() as u64, most, &mut random);
@@ -50,10 +85,20 @@ impl<Item: Ord> ItemCounts<Item> {
                 kept.next_if_eq(&(place - 1)).is_some()
             });
         }
-        let weight = items.len().checked_sub(1).and_then(|place| self.plan.weights.get(place));
-        for item in items {
-            let count = self.counts.entry(item).or_default();
-            *count = count.saturating_add(weight.copied().unwrap_or_default());
+        items
+    }
+
+    fn take(&mut self, mut items: Vec<Item>) {
+        self.units += 1;
+        match &mut self.gathered {
+            Gathered::Counts(counts) => items.into_iter().for_each(|item| {
+                let count = counts.entry(item).or_default();
+                *count = count.saturating_add(1);
+            }),
+            Gathered::Units { items: all, ends } => {
+                all.append(&mut items);
+                ends.push(all.len());
+            }
         }
     }
 
@@ -62,22 +107,51 @@ impl<Item: Ord> ItemCounts<Item> {
     /// # Errors
     /// If the charge is not for this release of this plan, or it was released before.
     pub fn noise(self, paid: Charged) -> Result<NoisyItems<Item>, NotPaid> {
-        let mut random = self.release.random(paid, &self.plan.event())?.shard(0);
-        let ItemsPlan { noise, threshold, step, .. } = &self.plan;
-        let mut items: Vec<(Item, i64)> = self
-            .counts
-            .into_iter()
-            .map(|(item, count)| {
-                let count = i64::try_from(count).unwrap_or(i64::MAX);
-                (item, count.saturating_add(noise.draw(&mut random)))
-            })
-            .filter(|(_, noisy)| noisy >= threshold)
-            .collect();
+        let random = self.release.random(paid, &self.plan.event())?;
+        let ItemsPlan { law, threshold, step, .. } = &self.plan;
+        let noisy = match (self.gathered, law) {
+            (Gathered::Counts(counts), Law::Counts(noise)) => {
+                let mut random = random.shard(0);
+                let mut noisy = |count| {
+                    let count = i64::try_from(count).unwrap_or(i64::MAX);
+                    count.saturating_add(noise.draw(&mut random))
+                };
+                counts.into_iter().map(|(item, count)| (item, noisy(count))).collect()
+            }
+            (Gathered::Units { items, ends }, Law::Rounds(rounds)) => {
+                in_rounds(items, ends, rounds, &random)
+            }
+            // A plan gathers what its own law needs.
+            _ => Vec::new(),
+        };
+        let mut items: Vec<(Item, i64)> =
+            noisy.into_iter().filter(|(_, noisy)| noisy >= threshold).collect();
         // Stable: items of equal noisy counts stay in their own order.
         items.sort_by_key(|(_, noisy)| std::cmp::Reverse(*noisy));
         let items = items.into_iter().map(|(item, noisy)| (item, noisy as f64 * step)).collect();
         Ok(NoisyItems { items, private: self.release.is_private() })
     }
+}
+
+/// The noisy sums of all items, in their own order.
+fn in_rounds<Item: Ord + Clone + Send + Sync>(
+    items: Vec<Item>,
+    ends: Vec<usize>,
+    rounds: &Rounds,
+    random: &StepRandom,
+) -> Vec<(Item, i64)> {
+    let mut names = items.clone();
+    names.par_sort_unstable();
+    names.dedup();
+    // Every item is among the names.
+    let number = |item: &Item| names.binary_search(item).unwrap_or_default() as u32;
+    // Few items are not worth a second thread.
+    let numbers = items.par_chunks(1 << 16).flat_map_iter(|items| items.iter().map(number));
+    let numbers =
+        if items.len() <= 1 << 16 { items.iter().map(number).collect() } else { numbers.collect() };
+    drop(items);
+    let sums = rounds.sums(&Numbered { items: names.len(), numbers, ends }, random);
+    names.into_iter().zip(sums).collect()
 }
 
 /// Without anything of the counts.

@@ -1,11 +1,12 @@
 //! Items whose very names may be secret: what is released is only what many units have.
 //!
 //! ```text
-//! items of a unit ─(at most c of them)─▶ ItemCounts ─(noise, threshold)─▶ NoisyItems
+//! items of a unit ─(at most c of them)─▶ ItemCounts ─(noise, in rounds; threshold)─▶ NoisyItems
 //! ```
 
 mod counts;
 mod plan;
+mod rounds;
 mod threshold;
 
 pub use counts::{ItemCounts, NoisyItems};

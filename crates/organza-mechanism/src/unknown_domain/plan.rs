@@ -1,6 +1,7 @@
 //! Checked settings of a release of items.
 
 use super::counts::ItemCounts;
+use super::rounds::{ROOT_OF_ROUNDS, ROUNDS, Rounds, STEPS_OF_WEIGHT};
 use super::threshold::least_threshold;
 use crate::histogram::at_most;
 use crate::plan::{PlanError, count, positive, probability};
@@ -11,8 +12,6 @@ use organza_ledger::{Event, Neighbouring};
 
 /// More items of a unit than this are never counted.
 const MOST_PER_UNIT: u64 = 1 << 16;
-/// Grid steps of the weight 1, where items are weighted.
-const STEPS_OF_WEIGHT: f64 = (1_u64 << 20) as f64;
 /// More than a few operations err by.
 const ROUNDING: f64 = 1e-14;
 
@@ -26,10 +25,11 @@ pub enum ItemRule {
         /// The probability that an item of one unit alone shows.
         delta: f64,
     },
-    /// Rounded Gaussian noise on sums of weights: each of the j items of a unit counts 1 / sqrt(j), so
-    /// that a unit may have many items at no higher sensitivity.
-    WeightedGaussian {
-        /// Standard deviation over the L2 sensitivity.
+    /// Rounded Gaussian noise on sums of weights, in 16 rounds: a unit divides a weight of 1, in L2, among its items,
+    /// so that it may have many at no higher sensitivity, and gives most to those that may go either way by what the
+    /// rounds before showed.
+    AdaptiveGaussian {
+        /// Standard deviation over the L2 sensitivity, of all rounds together.
         multiplier: f64,
         /// The probability that an item of one unit alone shows.
         delta: f64,
@@ -50,17 +50,24 @@ pub struct ItemSettings {
 /// A checked plan for one release of items.
 ///
 /// # Privacy
-/// Each unit has at most c items, chosen by a rule that sees only this unit. Only items that some unit
-/// has get noise, and those whose noisy count reaches the threshold are released.
+/// Each unit has at most c items, chosen by a rule that sees only this unit. Only items that some unit has get noise,
+/// and those whose noisy count, or sum, reaches the threshold are released.
 ///
-/// Take neighbours D = D' + x. Noise is independent from item to item, so the release is the product of
-/// a release of the items of D', whose counts x moves by at most 1 each and the sensitivity in
-/// all, and a release of the j <= c items that only x has, each with its bare weight w_j. Without x the
-/// second one is empty. With x it is not with probability at most 1 - (1 - Pr\[w_j + Z >= threshold\])^j,
-/// which the threshold makes at most delta: the total variation between the two. So the event is
-/// the composition of the noise and of `approximate {0, delta}`, in both directions. If x is replaced
-/// by y, each of the two laws is the same product, with items of its own that the other has not,
-/// and the L1 sensitivity is 2c, the L2 sensitivity with weights, which are not negative, sqrt2.
+/// Take neighbours D = D' + x. Let every item that there could be have noise in every round (one round with Laplace
+/// noise), whether or not some unit has it; what is released is a part of that. Fix the noise z on the j <= c items
+/// that only x has, such that none of them reaches the threshold: then all that is released is a function of the
+/// noisy counts of the items of D'. In each round the units of D' add to these what they would add without x, given
+/// the rounds before (no unit of D' has an item that only x has), and x adds at most the sensitivity: 1 for each of c
+/// items, or weights with an L2 norm of at most 1 ([the rounds](ItemRule::AdaptiveGaussian)), whatever z is. So for
+/// every such z this is a composition of rounds of noise, each of which may depend on those before, against the release
+/// without x, which does not depend on z; and so is the mixture over all such z, because the divergences that define
+/// privacy are jointly convex. The other z have probability at most delta by the choice of the threshold. So D
+/// releases by such a mixture with probability 1 - delta or more, and the event is the composition of the rounds and of
+/// `approximate {0, delta}`, in both directions.
+///
+/// If x is replaced by y, each of the two laws is such a mixture, over noise on items of its own, with probability
+/// 1 - delta or more. For any pair of these noises the two differ by at most 2c in L1, or sqrt2 in L2 in each round, since
+/// weights are not below zero; and the event is the same, at these sensitivities.
 ///
 /// Which items reach the threshold and in which order they are shown (by noisy count, then by
 /// the items themselves) depends on noisy counts alone, and so does keeping the first ones.
@@ -68,12 +75,19 @@ pub struct ItemSettings {
 pub struct ItemsPlan {
     settings: ItemSettings,
     event: Event,
-    pub(super) noise: IntegerNoise,
-    /// The weight of an item in a unit of j, in steps, for j from 1.
-    pub(super) weights: Vec<u64>,
+    pub(super) law: Law,
     /// In steps.
     pub(super) threshold: i64,
     pub(super) step: f64,
+}
+
+/// The noise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Law {
+    /// On the number of units, once.
+    Counts(IntegerNoise),
+    /// On sums of weights, in rounds.
+    Rounds(Rounds),
 }
 
 impl ItemsPlan {
@@ -84,36 +98,35 @@ impl ItemsPlan {
     pub fn new(settings: ItemSettings) -> Result<Self, PlanError> {
         let items = count("items per unit", settings.items_per_unit, MOST_PER_UNIT, "items")?;
         let twice = if settings.neighbouring == Neighbouring::ReplaceOne { 2.0 } else { 1.0 };
-        let most = items as f64;
-        let (noise_event, noise, weights, step, delta) = match settings.rule {
+        let (noise_event, law, threshold, step, delta) = match settings.rule {
             ItemRule::Laplace { epsilon, delta } => {
-                let sensitivity = twice * most;
+                let sensitivity = twice * items as f64;
                 let scale = sensitivity / positive("epsilon of the items", epsilon)?;
                 let event =
                     Event::DiscreteLaplace { noise_multiplier: at_most(scale, sensitivity) };
                 let noise = IntegerNoise::discrete_laplace(scale)?;
-                (event, noise, vec![1; items as usize], 1.0, delta)
+                probability("delta of the items", delta)?;
+                let threshold = least_threshold(&noise, &vec![1; items as usize], delta);
+                (event, Law::Counts(noise), threshold, 1.0, delta)
             }
-            ItemRule::WeightedGaussian { multiplier, delta } => {
+            ItemRule::AdaptiveGaussian { multiplier, delta } => {
                 positive("noise multiplier of the items", multiplier)?;
-                // j weights of floor(2^20 / sqrt(j)) have an L2 norm of at most 2^20.
-                let sensitivity = if twice > 1.0 {
-                    STEPS_OF_WEIGHT * 2_f64.sqrt().next_up()
-                } else {
-                    STEPS_OF_WEIGHT
-                };
-                let deviation = multiplier * sensitivity;
+                let weight = STEPS_OF_WEIGHT as f64;
+                let sensitivity =
+                    if twice > 1.0 { weight * 2_f64.sqrt().next_up() } else { weight };
+                // 16 rounds of 4 times the deviation are as private as one of the deviation.
+                let deviation = ROOT_OF_ROUNDS * multiplier * sensitivity;
                 let noise_multiplier = at_most(deviation, sensitivity);
-                let event = Event::RoundedGaussian { noise_multiplier };
-                let noise = IntegerNoise::rounded_gaussian(deviation)?;
-                let weights = (1..=items).map(|number| ((1_u64 << 40) / number).isqrt()).collect();
-                (event, noise, weights, 1.0 / STEPS_OF_WEIGHT, delta)
+                let round = Event::RoundedGaussian { noise_multiplier };
+                let event = Event::Repeat { times: ROUNDS, event: Box::new(round) };
+                probability("delta of the items", delta)?;
+                let rounds = Rounds::new(deviation, items, delta)?;
+                let step = 1.0 / (ROUNDS as f64 * weight);
+                (event, Law::Rounds(rounds), rounds.threshold, step, delta)
             }
         };
-        probability("delta of the items", delta)?;
-        let threshold = least_threshold(&noise, &weights, delta);
         let event = Event::Compose(vec![noise_event, Event::Approximate { epsilon: 0.0, delta }]);
-        Ok(Self { settings, event, noise, weights, threshold, step })
+        Ok(Self { settings, event, law, threshold, step })
     }
 
     /// The same release at the price that lets later events depend on what it shows, such as on how many items
@@ -125,7 +138,7 @@ impl ItemsPlan {
     /// (e + e', d + (1 - d) d')-private: by Kairouz, Oh and Viswanath (2015) an (e, d)-private release is one that
     /// shows everything with probability d and is e-private otherwise ([`Event::Added`]).
     /// - Discrete Laplace noise: e = 1 / multiplier, d that of the threshold.
-    /// - Gaussian noise of multiplier m: rho = 1 / (2 m^2) is concentrated, hence
+    /// - Gaussian noise, k rounds of multiplier m: rho = k / (2 m^2) is concentrated, hence
     ///   e = rho + 2 sqrt(rho ln(1 / d)) for any d (Bun and Steinke 2016); the threshold's own is taken once more.
     pub fn deciding(self) -> Self {
         let Event::Compose(parts) = &self.event else { return self };
@@ -134,11 +147,11 @@ impl ItemsPlan {
                 Some(Event::DiscreteLaplace { noise_multiplier }),
                 ItemRule::Laplace { delta, .. },
             ) => (noise_multiplier.recip(), delta),
-            (
-                Some(Event::RoundedGaussian { noise_multiplier }),
-                ItemRule::WeightedGaussian { delta, .. },
-            ) => {
-                let rho = 0.5 / (noise_multiplier * noise_multiplier);
+            (Some(Event::Repeat { times, event }), ItemRule::AdaptiveGaussian { delta, .. }) => {
+                let Event::RoundedGaussian { noise_multiplier } = event.as_ref() else {
+                    return self;
+                };
+                let rho = 0.5 * *times as f64 / (noise_multiplier * noise_multiplier);
                 (rho + 2.0 * libm::sqrt(rho * -libm::log(delta)), (2.0 * delta).min(1.0))
             }
             // It decides already.
@@ -166,7 +179,11 @@ impl ItemsPlan {
 
     /// The standard deviation of the noise on a count.
     pub fn deviation(&self) -> f64 {
-        self.noise.deviation() * self.step
+        let steps = match &self.law {
+            Law::Counts(noise) => noise.deviation(),
+            Law::Rounds(rounds) => rounds.deviation(),
+        };
+        steps * self.step
     }
 
     /// The release under a purpose, which names its charge and its noise.
@@ -175,7 +192,7 @@ impl ItemsPlan {
     }
 
     /// No counts yet, for this release.
-    pub fn counts<Item: Ord>(&self, release: Release) -> ItemCounts<Item> {
+    pub fn counts<Item: Ord + Clone + Send + Sync>(&self, release: Release) -> ItemCounts<Item> {
         ItemCounts::new(self.clone(), release)
     }
 }

@@ -14,15 +14,16 @@ const RESERVE: f64 = 1.0 + 1e-9;
 /// 1 + ceil(scale ln(1 / ((1 + a) p1))) for the discrete Laplace law and
 /// ceil(3/2 + sigma PhiInv(1 - p1)) for the rounded Gaussian.
 pub(super) fn least_threshold(noise: &IntegerNoise, weights: &[u64], delta: f64) -> i64 {
-    weights
-        .iter()
-        .zip(1_u64..)
-        .map(|(weight, number)| {
-            let hides = |needed: i64| shows(noise, needed, number) <= delta;
-            *weight as i64 + least(hides)
-        })
-        .max()
-        .unwrap_or(i64::MAX)
+    // Mostly the largest number decides: for others one look is enough then.
+    let numbered = weights.iter().enumerate().rev();
+    let threshold = numbered.fold(None, |threshold: Option<i64>, (place, weight)| {
+        let weight = *weight as i64;
+        let hides = |needed: i64| shows(noise, needed, place as u64 + 1) <= delta;
+        threshold
+            .filter(|threshold| hides(threshold - weight))
+            .or_else(|| Some(weight + least(hides)))
+    });
+    threshold.unwrap_or(i64::MAX)
 }
 
 /// The probability that at least one of `number` draws is `needed` or more, rounded up.

@@ -40,7 +40,7 @@ fn words_that_decide_are_added_as_they_are() {
             settings.privacy.epsilon = Some(3.0);
             settings.privacy.unit = unit;
             settings.data.path = Some("text".into());
-            settings.data.vocabulary = VocabularyOrigin::Private { words_per_unit: 64 };
+            settings.data.vocabulary = VocabularyOrigin::private();
             let share = 3.0 * Shares::of(&settings).vocabulary;
             let phase = organza_accountant::calibrate::Target::new(share, settings.privacy.delta);
             let event = |noise| vocabulary_plan(&settings, noise).ok().map(|plan| plan.event());
@@ -81,7 +81,7 @@ fn what_decides_costs_no_less() {
     for noise in [0.5, 2.0, 10.0] {
         for rule in [
             ItemRule::Laplace { epsilon: 1.0 / noise, delta: share },
-            ItemRule::WeightedGaussian { multiplier: noise, delta: share },
+            ItemRule::AdaptiveGaussian { multiplier: noise, delta: share },
         ] {
             let plan = PrivateVocabularyPlan::new(PrivateVocabularySettings {
                 unit: Unit::Line,

@@ -5,7 +5,7 @@ use organza_data::{Synthetic, TextSource};
 use organza_ledger::Event;
 use organza_mechanism::SelectionRule;
 use organza_train::OptimizerSettings;
-use organza_words::settings::{Method, Settings, SplitSettings};
+use organza_words::settings::{Method, Settings, SplitSettings, StopWordList, Tokens};
 use organza_words::{Ended, Session};
 use std::fmt::Write;
 use std::path::Path;
@@ -15,7 +15,8 @@ use std::path::Path;
 fn the_paper_is_there_to_the_letter() {
     let paper = Settings::paper();
     assert_eq!(paper.data.vocabulary_size, Some(1_000));
-    assert!(paper.data.drop_stop_words && paper.data.ascii && !paper.data.keep_case);
+    assert_eq!(paper.data.stop_words, StopWordList::English);
+    assert!(paper.data.tokens == Tokens::Ascii && !paper.data.keep_case);
     assert_eq!(paper.data.split, SplitSettings::PaperShuffled);
     assert!(paper.model.tied && !paper.model.cbow);
     assert_eq!((paper.model.dimensions, paper.model.window, paper.model.negatives), (100, 4, 8));

@@ -33,6 +33,7 @@ const EXAMPLES: &str = "\
 Examples:
   organza train
   organza train --data reviews.txt --vocabulary-file words.txt --epsilon 3 --out run
+  organza train --data reviews.txt --vocabulary private --vocabulary-file words.txt
   organza train --data brown.tgz --preset paper --method sparse --select exponential --seed 1
   organza train --settings run/settings.json --epsilon 8 --out run-8
   organza train --data reviews.txt --epsilon 3 --ledger reviews.ledger

@@ -7,12 +7,15 @@ use crate::files;
 use crate::names::{form_parser, method_parser, named, optimizer_parser, rule_parser};
 use change::{set, set_some};
 use clap::{Args, ValueEnum};
+use organza_data::DataError;
 use organza_data::source::TextColumns;
 use organza_data::table::TableForm;
 use organza_ledger::{Neighbouring, Unit};
 use organza_mechanism::{By, SelectionRule};
 use organza_train::OptimizerName;
-use organza_words::settings::{CanarySettings, Method, Settings, VocabularyOrigin};
+use organza_words::settings::{
+    CanarySettings, Method, Settings, StopWordList, Tokens, VocabularyOrigin,
+};
 use std::path::PathBuf;
 
 #[derive(Args, Debug)]
@@ -186,13 +189,14 @@ struct Counts {
 struct Words {
     /// Release the words with a charge, or count them without protection and declare them public, which
     /// is printed on the certificate [default: private]
-    #[arg(long, value_enum, value_name = "ORIGIN", conflicts_with = "vocabulary_file")]
+    #[arg(long, value_enum, value_name = "ORIGIN")]
     vocabulary: Option<Vocabulary>,
-    /// At most so many distinct words of a unit count for a private vocabulary [default: 64]
-    #[arg(long, value_name = "WORDS", conflicts_with = "vocabulary_file")]
+    /// At most so many distinct words of a unit count for a private vocabulary [default: 1024]
+    #[arg(long, value_name = "WORDS")]
     words_per_unit: Option<u64>,
-    /// A public list of words, one a line
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["vocabulary_size", "minimum_count"])]
+    /// A public list of words, one a line: the whole vocabulary, or with --vocabulary private a part of it that needs no
+    /// charge
+    #[arg(long, value_name = "FILE")]
     vocabulary_file: Option<PathBuf>,
     /// Keep so many of the most frequent words
     #[arg(long, value_name = "WORDS")]
@@ -200,8 +204,12 @@ struct Words {
     /// Keep words that occur so often
     #[arg(long, value_name = "TIMES")]
     minimum_count: Option<u64>,
-    /// Words are runs of a to z, instead of Unicode words
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    /// What a word is: unicode (words of any script, ideographs, emoji), ascii (runs of a to z), whitespace (whatever stands
+    /// between), or a regular expression that finds words [default: unicode]
+    #[arg(long, value_name = "RULE", value_parser = tokens)]
+    tokens: Option<Tokens>,
+    /// The same as --tokens ascii
+    #[arg(long, value_name = "BOOL", conflicts_with = "tokens", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     ascii: Option<bool>,
     /// Keep capitals
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
@@ -209,6 +217,21 @@ struct Words {
     /// Leave English stop words out
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     drop_stop_words: Option<bool>,
+    /// Leave the words of a list of your own out, one a line
+    #[arg(long, value_name = "FILE", conflicts_with = "drop_stop_words")]
+    stop_words: Option<PathBuf>,
+}
+
+fn tokens(rule: &str) -> Result<Tokens, DataError> {
+    Ok(match rule {
+        "unicode" => Tokens::Unicode,
+        "ascii" => Tokens::Ascii,
+        "whitespace" => Tokens::Whitespace,
+        expression => {
+            organza_data::Words::pattern(expression)?;
+            Tokens::Pattern(expression.to_owned())
+        }
+    })
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -379,7 +402,7 @@ impl Options {
                 "{flag} is for --method sparse, but the method is {method}: add --method sparse, or \
                  leave {flag} out"
             )),
-            _ => None,
+            _ => self.words.contradiction(settings),
         }
     }
 }

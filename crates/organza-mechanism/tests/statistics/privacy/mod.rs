@@ -16,6 +16,7 @@ mod noisy_max;
 mod numeric_sparse;
 mod pipeline;
 mod replaced;
+mod rounds;
 mod sampling;
 mod second_clip;
 mod sparse_vector;

@@ -86,7 +86,7 @@ fn words_with_gaussian_noise() {
         .into_iter()
         .map(|claim| Claim { delta: claim.delta + DELTA, ..claim })
         .collect();
-    let rule = ItemRule::WeightedGaussian { multiplier: 1.0, delta: DELTA };
+    let rule = ItemRule::AdaptiveGaussian { multiplier: 1.0, delta: DELTA };
     judge(&claims, 0.6, |neighbouring| {
         words("words by Gaussian noise, one unit replaced", 2_408, neighbouring, rule, |shown| {
             let signed = |(word, count): &(&str, i64)| if *word < "c" { *count } else { -count };

@@ -10,11 +10,11 @@ use organza_mechanism::sample::IntegerNoise;
 use organza_mechanism::{ItemRule, ItemSettings, ItemsPlan};
 
 const RUNS: u64 = 100_000;
-const DELTA: f64 = 0.01;
+pub(super) const DELTA: f64 = 0.01;
 
 pub(super) type Shown = Vec<(&'static str, i64)>;
 
-fn plan(items_per_unit: u64, rule: ItemRule) -> ItemsPlan {
+pub(super) fn plan(items_per_unit: u64, rule: ItemRule) -> ItemsPlan {
     let neighbouring = Neighbouring::AddRemove;
     ItemsPlan::new(ItemSettings { items_per_unit, neighbouring, rule }).unwrap()
 }
@@ -91,7 +91,7 @@ fn words_with_gaussian_noise_are_private() {
         .into_iter()
         .map(|claim| Claim { delta: claim.delta + DELTA, ..claim })
         .collect();
-    let plan = plan(2, ItemRule::WeightedGaussian { multiplier: 1.0, delta: DELTA });
+    let plan = plan(2, ItemRule::AdaptiveGaussian { multiplier: 1.0, delta: DELTA });
     audit("words by Gaussian noise", 2_304, &plan, neighbours, |shown| shown).holds(&claims, 0.05);
     let common = [["a", "b"].as_slice(); 16];
     audit("common words", 2_305, &plan, [&common, &common[1..]], sum).holds(&claims, 0.5);

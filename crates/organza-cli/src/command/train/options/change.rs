@@ -78,23 +78,47 @@ impl Counts {
 impl Words {
     pub(super) fn change(&self, settings: &mut Settings) {
         let data = &mut settings.data;
-        if let Some(path) = &self.vocabulary_file {
-            data.vocabulary = VocabularyOrigin::File(path.clone());
-            (data.vocabulary_size, data.minimum_count) = (None, None);
+        match (self.vocabulary, &self.vocabulary_file) {
+            (None, Some(path)) => {
+                data.vocabulary = VocabularyOrigin::File(path.clone());
+                (data.vocabulary_size, data.minimum_count) = (None, None);
+            }
+            (Some(Vocabulary::DeclaredPublic), _) => {
+                data.vocabulary = VocabularyOrigin::DeclaredPublic;
+            }
+            (Some(Vocabulary::Private), _) => data.vocabulary = VocabularyOrigin::private(),
+            (None, None) => {}
         }
-        match self.vocabulary {
-            Some(Vocabulary::DeclaredPublic) => data.vocabulary = VocabularyOrigin::DeclaredPublic,
-            Some(Vocabulary::Private) => data.vocabulary = VocabularyOrigin::private(),
-            None => {}
-        }
-        if let VocabularyOrigin::Private { words_per_unit } = &mut data.vocabulary {
+        if let VocabularyOrigin::Private { words_per_unit, file } = &mut data.vocabulary {
             set(words_per_unit, &self.words_per_unit);
+            set_some(file, &self.vocabulary_file);
         }
         set_some(&mut data.vocabulary_size, &self.vocabulary_size);
         set_some(&mut data.minimum_count, &self.minimum_count);
-        set(&mut data.ascii, &self.ascii);
+        set(
+            &mut data.tokens,
+            &self.ascii.map(|ascii| if ascii { Tokens::Ascii } else { Tokens::Unicode }),
+        );
+        set(&mut data.tokens, &self.tokens);
         set(&mut data.keep_case, &self.keep_case);
-        set(&mut data.drop_stop_words, &self.drop_stop_words);
+        let english = |dropped| if dropped { StopWordList::English } else { StopWordList::None };
+        set(&mut data.stop_words, &self.drop_stop_words.map(english));
+        set(&mut data.stop_words, &self.stop_words.clone().map(StopWordList::File));
+    }
+}
+
+impl Words {
+    /// Flags that say nothing about the vocabulary that was asked for.
+    pub(super) fn contradiction(&self, settings: &Settings) -> Option<String> {
+        let declared = matches!(self.vocabulary, Some(Vocabulary::DeclaredPublic));
+        if declared && self.vocabulary_file.is_some() {
+            let problem = "--vocabulary declared-public counts the words of the data, and --vocabulary-file names others: leave \
+                           one of them out, or take --vocabulary private for other words on top of those of the file";
+            return Some(problem.to_owned());
+        }
+        let private = matches!(settings.data.vocabulary, VocabularyOrigin::Private { .. });
+        let problem = "--words-per-unit is for words that are released: add --vocabulary private, or leave it out";
+        (self.words_per_unit.is_some() && !private).then(|| problem.to_owned())
     }
 }
 
