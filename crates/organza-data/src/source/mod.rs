@@ -10,7 +10,7 @@ pub use lines::LONGEST_LINE;
 pub(crate) use lines::unpacked;
 pub(crate) use path::TextPath;
 pub use path::{open, open_columns};
-pub use table::{TextColumns, refuse_table};
+pub use table::{Row, TextColumns, VisitRow, each_row, refuse_table};
 
 use crate::{DataError, LineProblem, Place};
 

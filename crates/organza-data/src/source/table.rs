@@ -1,4 +1,4 @@
-//! Text in a column of a table: JSON lines, CSV, TSV or Parquet.
+//! Columns of a table: JSON lines, CSV, TSV or Parquet.
 
 use super::lines::{Named, each_line};
 use super::path::{files, inner_name};
@@ -7,6 +7,7 @@ use crate::{DataError, LineProblem, Place};
 use csv::{ByteRecord, ReaderBuilder};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufRead, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -118,134 +119,153 @@ pub(crate) struct TextTable {
 }
 
 impl TextSource for TextTable {
-    fn each_line(&self, visit: &mut Visit<'_>) -> Result<(), DataError> {
-        for file in files(&self.path)? {
-            let name = inner_name(&self.path, &file);
-            match TableForm::of(&file).unwrap_or(TableForm::JsonLines) {
-                TableForm::JsonLines => self.each_object(&file, &name, visit)?,
-                form @ (TableForm::Commas | TableForm::Tabs) => {
-                    self.each_record(&file, &name, form, visit)?;
-                }
-                TableForm::Parquet => self.each_parquet_row(&file, &name, visit)?,
-            }
-        }
-        Ok(())
-    }
-}
-
-impl TextTable {
-    /// Shows a row; one without text is passed over, as a blank line is.
+    /// Shows the rows; one without text is passed over, as a blank line is.
     ///
     /// # Privacy
     /// Where no column names users, a row is nobody's: what stands before a tab in its text is text, and must not pass for
     /// the person whose rows are to be protected as one.
-    fn show(
-        &self,
-        row: Row<'_>,
-        text: Option<&str>,
-        user: Option<&str>,
-        visit: &mut Visit<'_>,
-    ) -> Result<(), DataError> {
-        let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return Ok(()) };
-        let user = Some(user.unwrap_or_default().trim());
-        visit(Line { user, ..Line::of(text, row.name, row.place) })
+    fn each_line(&self, visit: &mut Visit<'_>) -> Result<(), DataError> {
+        let TextColumns { text, user } = &self.columns;
+        let columns: Vec<&str> = std::iter::once(text).chain(user).map(String::as_str).collect();
+        each_row(&self.path, &columns, &mut |row| {
+            let Row { name, place, fields } = row;
+            let fields = match fields {
+                Ok(fields) => fields,
+                Err(problem) => {
+                    return visit(Line { problem: Some(problem), ..Line::of("", name, place) });
+                }
+            };
+            let field = |at: usize| fields.get(at).and_then(Option::as_deref);
+            let Some(text) = field(0).filter(|text| !text.trim().is_empty()) else {
+                return Ok(());
+            };
+            let user = Some(field(1).unwrap_or_default().trim());
+            visit(Line { user, ..Line::of(text, name, place) })
+        })
     }
+}
 
-    fn each_object(&self, file: &Path, name: &str, visit: &mut Visit<'_>) -> Result<(), DataError> {
+/// A row of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a> {
+    /// The name of its file.
+    pub name: &'a str,
+    /// Where it stands.
+    pub place: &'a Place,
+    /// What stands in the columns that were asked for, in their order; or why the row cannot be read.
+    pub fields: Result<&'a [Option<Cow<'a, str>>], &'a LineProblem>,
+}
+
+/// What is called with each row; an error stops the reading.
+pub type VisitRow<'a> = dyn FnMut(Row<'_>) -> Result<(), DataError> + 'a;
+
+/// Shows the named columns of every row of the table at `path`: JSON lines, CSV, TSV or Parquet, or a folder of such.
+///
+/// # Errors
+/// When a file cannot be read or has no such column, and whatever `visit` returns.
+pub fn each_row(
+    path: &Path,
+    columns: &[&str],
+    visit: &mut VisitRow<'_>,
+) -> Result<(), DataError> {
+    for file in files(path)? {
+        let table = TableFile { name: &inner_name(path, &file), file: &file, columns };
+        match TableForm::of(&file).unwrap_or(TableForm::JsonLines) {
+            TableForm::JsonLines => table.each_object(visit)?,
+            form @ (TableForm::Commas | TableForm::Tabs) => table.each_record(form, visit)?,
+            TableForm::Parquet => table.each_parquet_row(visit)?,
+        }
+    }
+    Ok(())
+}
+
+/// A file of a table, and what is read of it.
+#[derive(Clone, Copy)]
+struct TableFile<'a> {
+    name: &'a str,
+    file: &'a Path,
+    columns: &'a [&'a str],
+}
+
+impl TableFile<'_> {
+    fn each_object(&self, visit: &mut VisitRow<'_>) -> Result<(), DataError> {
+        let Self { name, file, columns } = *self;
         let input = File::open(file).map_err(DataError::read(file))?;
         each_line(input, Named { file, name }, &mut |line| {
-            if line.problem.is_some() {
-                return visit(line);
+            let place = line.place;
+            if let Some(problem) = line.problem {
+                return visit(Row { name, place, fields: Err(problem) });
             }
             let Ok(object) = serde_json::from_str::<Map<String, Value>>(line.text) else {
-                return visit(Line { problem: Some(&LineProblem::NoObject), ..line });
+                return visit(Row { name, place, fields: Err(&LineProblem::NoObject) });
             };
-            let field = |column: &String| match object.get(column) {
+            let field = |column: &&str| match object.get(*column) {
                 None | Some(Value::Null) => None,
-                Some(Value::String(text)) => Some(text.clone()),
-                Some(other) => Some(other.to_string()),
+                Some(Value::String(text)) => Some(Cow::Borrowed(text.as_str())),
+                Some(other) => Some(Cow::Owned(other.to_string())),
             };
-            let user = self.columns.user.as_ref().and_then(field);
-            let row = Row { name, place: line.place };
-            self.show(row, field(&self.columns.text).as_deref(), user.as_deref(), visit)
+            let fields: Vec<Option<Cow<'_, str>>> = columns.iter().map(field).collect();
+            visit(Row { name, place, fields: Ok(&fields) })
         })
     }
 
-    fn each_record(
-        &self,
-        file: &Path,
-        name: &str,
-        form: TableForm,
-        visit: &mut Visit<'_>,
-    ) -> Result<(), DataError> {
+    fn each_record(&self, form: TableForm, visit: &mut VisitRow<'_>) -> Result<(), DataError> {
+        let Self { name, file, .. } = *self;
         let (mut reader, header) = separated(file, form)?;
-        let [text, user] = self.places(file, &header)?;
+        let places = self.places(&header)?;
         let mut record = ByteRecord::new();
         let mut place = Place { file: file.to_owned(), line: 0 };
         while reader.read_byte_record(&mut record).map_err(unreadable(file))? {
             place.line = record.position().map_or(0, csv::Position::line);
-            let field = |at: Option<usize>| {
-                at.and_then(|at| record.get(at)).map(std::str::from_utf8).transpose()
+            let field = |at: &usize| {
+                record.get(*at).map(|bytes| std::str::from_utf8(bytes).map(Cow::Borrowed)).transpose()
             };
-            match (field(text), field(user)) {
-                (Ok(text), Ok(user)) => {
-                    self.show(Row { name, place: &place }, text, user, visit)?;
-                }
-                (Err(error), _) | (_, Err(error)) => {
-                    let problem = LineProblem::InvalidUtf8 { byte: error.valid_up_to() + 1 };
-                    visit(Line { problem: Some(&problem), ..Line::of("", name, &place) })?;
-                }
-            }
+            let fields: Result<Vec<_>, _> = places.iter().map(field).collect();
+            let problem = fields.as_ref().err().map(|error| LineProblem::InvalidUtf8 { byte: error.valid_up_to() + 1 });
+            let fields = match (&fields, &problem) {
+                (Ok(fields), _) => Ok(fields.as_slice()),
+                (_, Some(problem)) => Err(problem),
+                (Err(_), None) => continue,
+            };
+            visit(Row { name, place: &place, fields })?;
         }
         Ok(())
     }
 
-    /// Where the columns of text and user stand.
-    fn places(&self, file: &Path, header: &[String]) -> Result<[Option<usize>; 2], DataError> {
-        let find = |column: &String| {
+    /// Where the columns stand.
+    fn places(&self, header: &[String]) -> Result<Vec<usize>, DataError> {
+        let find = |column: &&str| {
             header.iter().position(|name| name == column).ok_or_else(|| DataError::Table {
-                path: file.to_owned(),
+                path: self.file.to_owned(),
                 problem: format!("there is no column `{column}`, but {}", header.join(", ")),
             })
         };
-        Ok([Some(find(&self.columns.text)?), self.columns.user.as_ref().map(find).transpose()?])
+        self.columns.iter().map(find).collect()
     }
 
     #[cfg(feature = "parquet")]
-    fn each_parquet_row(
-        &self,
-        file: &Path,
-        name: &str,
-        visit: &mut Visit<'_>,
-    ) -> Result<(), DataError> {
+    fn each_parquet_row(&self, visit: &mut VisitRow<'_>) -> Result<(), DataError> {
         use crate::sparse::{open_parquet, parquet_text, unreadable_parquet};
         use parquet::file::reader::FileReader;
+        let Self { name, file, .. } = *self;
         let reader = open_parquet(file)?;
-        let [text, user] = self.places(file, &parquet_header(file)?)?;
+        let places = self.places(&parquet_header(file)?)?;
         let rows = reader.get_row_iter(None).map_err(unreadable_parquet(file))?;
         for (line, row) in (1..).zip(rows) {
             let row = row.map_err(unreadable_parquet(file))?;
-            let field = |at: Option<usize>| {
-                row.get_column_iter().nth(at?).and_then(|(_, field)| parquet_text(field))
+            let field = |at: &usize| {
+                row.get_column_iter().nth(*at).and_then(|(_, field)| parquet_text(field)).map(Cow::from)
             };
-            let place = Place { file: file.to_owned(), line };
-            let (text, user) = (field(text), field(user));
-            self.show(Row { name, place: &place }, text.as_deref(), user.as_deref(), visit)?;
+            let fields: Vec<Option<Cow<'_, str>>> = places.iter().map(field).collect();
+            visit(Row { name, place: &Place { file: file.to_owned(), line }, fields: Ok(&fields) })?;
         }
         Ok(())
     }
 
     #[cfg(not(feature = "parquet"))]
-    fn each_parquet_row(&self, file: &Path, _: &str, _: &mut Visit<'_>) -> Result<(), DataError> {
-        parquet_header(file).map(|_| ())
+    fn each_parquet_row(&self, _: &mut VisitRow<'_>) -> Result<(), DataError> {
+        parquet_header(self.file).map(|_| ())
     }
-}
-
-/// Where a row stands.
-#[derive(Clone, Copy)]
-struct Row<'a> {
-    name: &'a str,
-    place: &'a Place,
 }
 
 #[cfg(feature = "parquet")]

@@ -1,0 +1,81 @@
+//! Noise on every cell.
+
+use super::plan::GramPlan;
+use super::sum::row_start;
+use crate::noise::further;
+use crate::random::{StepRandom, Words};
+use crate::sample::{CHUNK, size_of_block};
+use rayon::prelude::*;
+
+/// So many cells have a substream of their own: whatever the number of threads, the noise is the same.
+const BLOCK: usize = 64 * CHUNK;
+
+/// A noisy table of pairs: a released result.
+#[derive(Clone, Debug)]
+pub struct NoisyGram {
+    plan: GramPlan,
+    /// Unordered pairs by rows.
+    cells: Vec<f32>,
+    private: bool,
+}
+
+impl NoisyGram {
+    pub(super) fn new(plan: GramPlan, sums: &[i64], random: &StepRandom, private: bool) -> Self {
+        let mut cells = vec![0.0_f32; sums.len()];
+        let unit = plan.unit();
+        cells.par_chunks_mut(BLOCK).zip(sums.par_chunks(BLOCK)).enumerate().for_each(
+            |(block, (cells, sums))| {
+                let mut stream = random.shard(block as u64);
+                let (mut words, mut padded) = (Words::default(), [0; CHUNK]);
+                let mut made = [0.0_f32; CHUNK];
+                for (number, (cells, sums)) in
+                    cells.chunks_mut(CHUNK).zip(sums.chunks(CHUNK)).enumerate()
+                {
+                    let size = size_of_block(cells.len());
+                    padded[..sums.len()].copy_from_slice(sums);
+                    let largest = sums.iter().map(|sum| sum.unsigned_abs()).max().unwrap_or(0);
+                    let words = stream.fill(&mut words, size);
+                    let first = (block * BLOCK + number * CHUNK) as u64;
+                    plan.normals.fill(
+                        words,
+                        Some(&padded[..size]),
+                        largest as f64,
+                        unit,
+                        &mut made[..size],
+                        |pair| further(random, first + pair as u64),
+                    );
+                    cells.copy_from_slice(&made[..cells.len()]);
+                }
+            },
+        );
+        Self { plan, cells, private }
+    }
+
+    /// The plan it was made by.
+    pub fn plan(&self) -> &GramPlan {
+        &self.plan
+    }
+
+    /// The cell of two columns, in any order, where those of a unit have norm 1.
+    ///
+    /// # Panics
+    /// If there is no such column.
+    pub fn cell(&self, one: usize, other: usize) -> f32 {
+        let (row, column) = (one.min(other), one.max(other));
+        self.row(row)[column - row]
+    }
+
+    /// The cells of a column with itself and all later ones.
+    ///
+    /// # Panics
+    /// If there is no such column.
+    pub fn row(&self, row: usize) -> &[f32] {
+        let columns = self.plan.columns();
+        &self.cells[row_start(columns, row)..][..columns - row]
+    }
+
+    /// Whether nobody can know the noise.
+    pub fn is_private(&self) -> bool {
+        self.private
+    }
+}
