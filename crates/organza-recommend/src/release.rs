@@ -20,7 +20,6 @@ use organza_mechanism::{
 };
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use std::error::Error;
 
 /// Of a person more items than this do not count where items are private.
 const MOST_PER_PERSON: u64 = 1 << 16;
@@ -258,5 +257,3 @@ impl Columns {
     }
 }
 
-/// What went wrong with a release.
-pub(crate) type Refused = Box<dyn Error + Send + Sync>;

@@ -132,7 +132,7 @@ fn orthonormalise(block: &mut Mat<f64>) {
 /// Eigenvalues of a small symmetric matrix, the largest first, and their vectors as columns.
 pub(crate) fn eigen(matrix: MatRef<'_, f64>) -> (Vec<f64>, Mat<f64>) {
     let size = matrix.nrows();
-    let (mut values, mut vectors) = (faer::Diag::<f64>::zeros(size), Mat::zeros(size, size));
+    let (mut values, mut vectors) = (faer::diag::Diag::<f64>::zeros(size), Mat::zeros(size, size));
     let params = Default::default();
     let scratch = self_adjoint_evd_scratch::<f64>(size, ComputeEigenvectors::Yes, Par::Seq, params);
     let mut memory = faer::dyn_stack::MemBuffer::new(scratch);

@@ -32,6 +32,10 @@ pub(crate) struct Report {
 
 impl Report {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
+        if self.run.join(organza_recommend::ITEMS).exists() {
+            let private = organza_recommend::page::write(&self.run)?;
+            return output.result(&Written { report: self.run.join(REPORT), private });
+        }
         ensure!(
             !self.run.join(organza_erm::READER).exists(),
             "{} holds a linear model: its page was written with it",

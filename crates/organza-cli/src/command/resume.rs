@@ -1,10 +1,11 @@
 //! `organza resume`: a run that was stopped goes on.
 
-use super::{erm, train};
+use super::{erm, recommender, train};
 use crate::output::Output;
 use crate::running::RunOptions;
 use clap::Args;
 use organza_erm::Linear;
+use organza_recommend::RecommenderRun;
 use organza_train::{Application, RunFolder, Session};
 use organza_words::Words;
 use std::path::PathBuf;
@@ -30,6 +31,14 @@ impl Resume {
         let (path, moved) = (&self.folder, self.ledger.as_deref());
         let folder = RunFolder::open(path)?;
         let settings = folder.read(&folder.file("settings.json"))?.unwrap_or_default();
+        if serde_json::from_slice::<organza_recommend::Settings>(&settings).is_ok() {
+            return self.running.train(
+                path,
+                output,
+                || Session::<RecommenderRun>::resume_with(path, moved, RecommenderRun::read),
+                |folder, run| recommender::show(folder, run, output),
+            );
+        }
         match serde_json::from_slice::<organza_erm::Settings>(&settings) {
             Ok(_) => self.running.train(
                 path,
