@@ -7,7 +7,8 @@
 //!     --test 1000 --held-out 1500 --delta 1e-5 --epsilon 1 --epsilon 5 --seeds 5 train.txt.gz test.txt.gz
 //! ```
 //!
-//! Files have a person a line: a number, then those of items; lines of one person, in any file, belong together.
+//! Files have a person a line: a number, then those of items; lines of one person, in any file, belong together. With
+//! `--tests FILE`, which has the known items of a person, a bar (`|`) and the hidden ones a line, nobody else is held out.
 #![allow(clippy::print_stdout)]
 
 use flate2::read::MultiGzDecoder;
@@ -28,14 +29,20 @@ struct Asked {
     held_out: usize,
     seeds: u64,
     rules: Vec<(String, f64)>,
+    tests: Option<String>,
 }
 
 fn asked() -> Result<Asked, Failed> {
-    let mut asked = Asked { delta: 1e-5, test: 1_000, held_out: 1_500, seeds: 5, ..Asked::default() };
+    let mut asked =
+        Asked { delta: 1e-5, test: 1_000, held_out: 1_500, seeds: 5, ..Asked::default() };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         if !word.starts_with("--") {
             asked.files.push(word);
+            continue;
+        }
+        if word == "--tests" {
+            asked.tests = words.next();
             continue;
         }
         let value: f64 = words.next().ok_or("a flag without a value")?.parse()?;
@@ -46,7 +53,7 @@ fn asked() -> Result<Asked, Failed> {
             "--test" => asked.test = value as usize,
             "--held-out" => asked.held_out = value as usize,
             "--seeds" => asked.seeds = value as u64,
-            "--item-share" | "--full-count" | "--most-items" => asked.rules.push((word, value)),
+            "--item-share" | "--breadth" | "--most-items" => asked.rules.push((word, value)),
             _ => return Err(format!("there is no flag {word}").into()),
         }
     }
@@ -54,7 +61,7 @@ fn asked() -> Result<Asked, Failed> {
 }
 
 /// The items of every person with at least five, numbered anew.
-fn read(files: &[String]) -> Result<(usize, Vec<Vec<u32>>), Failed> {
+fn read(files: &[String]) -> Result<(BTreeMap<u64, u32>, Vec<Vec<u32>>), Failed> {
     let mut persons: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
     for file in files {
         let input = std::fs::File::open(file)?;
@@ -74,22 +81,45 @@ fn read(files: &[String]) -> Result<(usize, Vec<Vec<u32>>), Failed> {
     let all: BTreeSet<u64> = persons.values().flatten().copied().collect();
     let number: BTreeMap<u64, u32> = all.into_iter().zip(0..).collect();
     let rows = persons.values().map(|items| items.iter().map(|item| number[item]).collect());
-    Ok((number.len(), rows.collect()))
+    let rows = rows.collect();
+    Ok((number, rows))
 }
 
 fn main() -> Result<(), Failed> {
     let asked = asked()?;
-    let (items, mut rows) = read(&asked.files)?;
-    // By chance that has nothing to do with the items.
-    let mut state = 98_765_u64;
-    for place in (1..rows.len()).rev() {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        rows.swap(place, ((state >> 33) % (place as u64 + 1)) as usize);
-    }
-    let train = rows.split_off(asked.held_out.min(rows.len()));
-    let test: Vec<(Vec<u32>, Vec<u32>)> =
-        (1..).zip(rows.iter().take(asked.test)).map(|(seed, row)| split(row, seed)).collect();
-    println!("NOT PRIVATE: {} persons to learn from, {} to test, {items} items", train.len(), test.len());
+    let (number, mut rows) = read(&asked.files)?;
+    let items = number.len();
+    let (train, test) = match &asked.tests {
+        Some(file) => {
+            let text = std::fs::read_to_string(file)?;
+            let numbers = |part: &str| -> Vec<u32> {
+                let words = part.split_whitespace().filter_map(|word| word.parse::<u64>().ok());
+                words.filter_map(|item| number.get(&item).copied()).collect()
+            };
+            let pair = |line: &str| {
+                line.split_once('|').map(|(known, hidden)| (numbers(known), numbers(hidden)))
+            };
+            (rows, text.lines().filter_map(pair).collect::<Vec<_>>())
+        }
+        None => {
+            // By chance that has nothing to do with the items.
+            let mut state = 98_765_u64;
+            for place in (1..rows.len()).rev() {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
+                rows.swap(place, ((state >> 33) % (place as u64 + 1)) as usize);
+            }
+            let train = rows.split_off(asked.held_out.min(rows.len()));
+            let held_out = (1..).zip(rows.iter().take(asked.test));
+            (train, held_out.map(|(seed, row)| split(row, seed)).collect())
+        }
+    };
+    println!(
+        "NOT PRIVATE: {} persons to learn from, {} to test, {items} items",
+        train.len(),
+        test.len()
+    );
     let mut popular = vec![0_u32; items];
     train.iter().flatten().for_each(|item| popular[*item as usize] += 1);
     let mut order: Vec<u32> = (0..items as u32).collect();
@@ -112,7 +142,7 @@ fn main() -> Result<(), Failed> {
             for (rule, value) in &asked.rules {
                 match rule.as_str() {
                     "--item-share" => settings.rules.item_share = *value,
-                    "--full-count" => settings.rules.full_count = *value,
+                    "--breadth" => settings.rules.breadth = *value,
                     _ => settings.rules.most_items = *value as usize,
                 }
             }
@@ -122,24 +152,36 @@ fn main() -> Result<(), Failed> {
             let (fitted, _) = fit_histories(histories, settings)?;
             let seconds = begun.elapsed().as_secs_f64();
             let saved = &fitted.saved;
-            let known: Vec<u32> = saved.names.iter().map(|name| name.parse()).collect::<Result<_, _>>()?;
+            let known: Vec<u32> =
+                saved.names.iter().map(|name| name.parse()).collect::<Result<_, _>>()?;
             let mut place = vec![None; items];
             (0_u32..).zip(&known).for_each(|(at, item)| place[*item as usize] = Some(at));
             let quality = measure(test.iter().cloned(), |history, number| {
-                let history: Vec<u32> = history.iter().filter_map(|item| place[*item as usize]).collect();
+                let history: Vec<u32> =
+                    history.iter().filter_map(|item| place[*item as usize]).collect();
                 let list = saved.model.recommend(&history, number);
                 list.into_iter().map(|scored| known[scored.item as usize]).collect()
             });
             let choice = &saved.choice;
             println!(
                 "  {name} {value} seed {seed}: Recall@20 {:.4}, NDCG@100 {:.4} ({:?}, ridge {}, {} of {} items, rank {}, {seconds:.1} s)",
-                quality.recall, quality.ndcg, choice.score, choice.ridge, choice.block, known.len(),
+                quality.recall,
+                quality.ndcg,
+                choice.score,
+                choice.ridge,
+                choice.block,
+                known.len(),
                 choice.eigenvalues.len(),
             );
             all.push(quality);
         }
-        let mean = |of: fn(&Quality) -> f64| all.iter().map(of).sum::<f64>() / all.len().max(1) as f64;
-        println!("{name} {value}: Recall@20 {:.4}, NDCG@100 {:.4}", mean(|it| it.recall), mean(|it| it.ndcg));
+        let mean =
+            |of: fn(&Quality) -> f64| all.iter().map(of).sum::<f64>() / all.len().max(1) as f64;
+        println!(
+            "{name} {value}: Recall@20 {:.4}, NDCG@100 {:.4}",
+            mean(|it| it.recall),
+            mean(|it| it.ndcg)
+        );
     }
     Ok(())
 }

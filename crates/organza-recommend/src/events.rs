@@ -59,7 +59,10 @@ impl Events {
     ///
     /// # Errors
     /// If the table cannot be read or lacks a column.
-    pub fn read(settings: &EventSettings, catalogue: Option<Vec<String>>) -> Result<Self, EventsError> {
+    pub fn read(
+        settings: &EventSettings,
+        catalogue: Option<Vec<String>>,
+    ) -> Result<Self, EventsError> {
         let declared = catalogue.is_some();
         let mut items = Numbers::of(catalogue.unwrap_or_default())?;
         let mut users = Numbers::default();
@@ -229,7 +232,11 @@ mod tests {
     use super::*;
     use crate::settings::WeightColumn;
 
-    fn events(text: &str, change: impl FnOnce(&mut EventSettings), items: Option<&[&str]>) -> Events {
+    fn events(
+        text: &str,
+        change: impl FnOnce(&mut EventSettings),
+        items: Option<&[&str]>,
+    ) -> Events {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("events.csv");
         std::fs::write(&path, text).unwrap();
@@ -246,7 +253,12 @@ mod tests {
     }
 
     fn items(events: &Events, person: usize) -> Vec<&str> {
-        events.histories.person(person).iter().map(|(it, _)| events.names[*it as usize].as_str()).collect()
+        events
+            .histories
+            .person(person)
+            .iter()
+            .map(|(it, _)| events.names[*it as usize].as_str())
+            .collect()
     }
 
     #[test]
@@ -268,7 +280,8 @@ mod tests {
                     a,x,4,1999-01-01\na,u,2,never\n";
         let weight = WeightColumn { column: "stars".to_owned(), full: 5.0 };
         let read = events(text, |it| it.weight = Some(weight.clone()), None);
-        let weights: Vec<u16> = read.histories.person(0).iter().map(|(_, weight)| *weight).collect();
+        let weights: Vec<u16> =
+            read.histories.person(0).iter().map(|(_, weight)| *weight).collect();
         assert_eq!((items(&read, 0).join(""), read.left_out), ("uxyz".to_owned(), 2));
         assert_eq!(weights, [26_214, FULL_WEIGHT, FULL_WEIGHT, 13_107]);
         let read = events(

@@ -79,7 +79,8 @@ pub(crate) fn fit(released: &Released, random: &mut PrivateRandom) -> (Recommend
     let deviation = released.deviation * std::f64::consts::SQRT_2;
     let mut best: Option<(f64, usize, Score, f64)> = None;
     for block in blocks(items) {
-        let [train, test] = [&first, &second].map(|table| table.as_ref().submatrix(0, 0, block, block));
+        let [train, test] =
+            [&first, &second].map(|table| table.as_ref().submatrix(0, 0, block, block));
         let spectrum = Spectrum::new(train, deviation);
         let inside: f64 = (0..block).map(|item| test[(item, item)]).sum();
         for (score, ridge) in settings() {
@@ -241,7 +242,13 @@ mod tests {
     fn table() -> Mat<f64> {
         Mat::from_fn(40, 40, |row, column| {
             let same = row % 4 == column % 4;
-            if row == column { 9.0 } else if same { 3.0 } else { 0.2 }
+            if row == column {
+                9.0
+            } else if same {
+                3.0
+            } else {
+                0.2
+            }
         })
     }
 
@@ -277,7 +284,11 @@ mod tests {
 
     #[test]
     fn groups_are_found_again() {
-        let noise = symmetric_noise(40, 0.1, &mut RandomSource::from_seed(1).substream(Purpose::Data, 0, 0));
+        let noise = symmetric_noise(
+            40,
+            0.1,
+            &mut RandomSource::from_seed(1).substream(Purpose::Data, 0, 0),
+        );
         let released = Released {
             table: &table() + &noise,
             deviation: 0.1,

@@ -26,7 +26,8 @@ impl Histories {
     ) -> Self {
         let mut histories = Self::new(items);
         for row in rows {
-            let mut row: Vec<(u32, u16)> = row.into_iter().map(|item| (item, FULL_WEIGHT)).collect();
+            let mut row: Vec<(u32, u16)> =
+                row.into_iter().map(|item| (item, FULL_WEIGHT)).collect();
             histories.push(&mut row);
         }
         histories

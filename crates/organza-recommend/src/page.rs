@@ -17,7 +17,10 @@ const SHOWN: usize = 8;
 const ALIKE: usize = 5;
 
 const FILES: [(&str, &str); 7] = [
-    ("model.safetensors", "the item vectors: by `asking` an item asks for others, by `found` it is found"),
+    (
+        "model.safetensors",
+        "the item vectors: by `asking` an item asks for others, by `found` it is found",
+    ),
     ("items.txt", "the items, in the order of the rows"),
     ("certificate.json", "what is promised, and what it was spent on"),
     ("ledger.jsonl", "every charge, written before what it pays for"),
@@ -140,5 +143,7 @@ fn measured(quality: &Quality) -> Section {
         .row(["Recall@20 by popularity alone".into(), cell(quality.popular_recall)])
         .row(["NDCG@100".into(), cell(quality.ndcg)])
         .row(["persons".into(), Cell::from(quality.persons.to_string()).not_private(QUALITY)]);
-    Section::new("Quality").text("On persons of the data itself, which the model has seen through noise.").table(table)
+    Section::new("Quality")
+        .text("On persons of the data itself, which the model has seen through noise.")
+        .table(table)
 }

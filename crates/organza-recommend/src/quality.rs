@@ -65,7 +65,8 @@ pub fn split(row: &[u32], seed: u64) -> (Vec<u32>, Vec<u32>) {
     let mut row = row.to_vec();
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     for place in (1..row.len()).rev() {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         row.swap(place, ((state >> 33) % (place as u64 + 1)) as usize);
     }
     let hidden = (HIDDEN * row.len() as f64) as usize;
@@ -85,7 +86,8 @@ pub fn measure(
         let hits: Vec<bool> = list.iter().map(|item| hidden.contains(item)).collect();
         let found = hits.iter().take(FOUND).filter(|hit| **hit).count();
         quality.recall += found as f64 / hidden.len().min(FOUND) as f64;
-        let reached: f64 = hits.iter().enumerate().filter(|(_, hit)| **hit).map(|(at, _)| gain(at)).sum();
+        let reached: f64 =
+            hits.iter().enumerate().filter(|(_, hit)| **hit).map(|(at, _)| gain(at)).sum();
         quality.ndcg += reached / (0..hidden.len().min(RANKED)).map(gain).sum::<f64>();
         quality.persons += 1;
     }

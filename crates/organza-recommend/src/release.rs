@@ -25,6 +25,8 @@ use serde::{Deserialize, Serialize};
 const MOST_PER_PERSON: u64 = 1 << 16;
 /// The most threads that sum: each has a table of its own.
 const MOST_SUMS: usize = 8;
+/// Halvings of a ratio, after which a weight is as good as exact.
+const HALVINGS: usize = 40;
 
 /// Public numbers by which a budget is split and items are weighted.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,15 +34,16 @@ const MOST_SUMS: usize = 8;
 pub struct Rules {
     /// The part of the budget for the counts of items, as a part of 1 / deviation^2.
     pub item_share: f64,
-    /// An item counts in full from so many deviations of the table's noise on, and less below.
-    pub full_count: f64,
+    /// How many items the table is about (the sum of their squared weights), as a part of the sum of noisy counts over the
+    /// deviation of the table's noise: the more persons there are and the less noise, the more.
+    pub breadth: f64,
     /// The most items of the table.
     pub most_items: usize,
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        Self { item_share: 0.15, full_count: 30.0, most_items: 2_000 }
+        Self { item_share: 0.15, breadth: 0.02, most_items: 2_000 }
     }
 }
 
@@ -86,12 +89,16 @@ impl ReleasePlan {
     ) -> Result<Self, PlanError> {
         let item_noise = noise / rules.item_share.sqrt();
         let items = match names {
-            Names::Public => ItemRelease::Public(CountNoise::RoundedGaussian { multiplier: item_noise }),
-            Names::Private { delta } => ItemRelease::Private(Box::new(ItemsPlan::new(ItemSettings {
-                items_per_unit: MOST_PER_PERSON,
-                neighbouring,
-                rule: ItemRule::WeightedGaussian { multiplier: item_noise, delta },
-            })?)),
+            Names::Public => {
+                ItemRelease::Public(CountNoise::RoundedGaussian { multiplier: item_noise })
+            }
+            Names::Private { delta } => {
+                ItemRelease::Private(Box::new(ItemsPlan::new(ItemSettings {
+                    items_per_unit: MOST_PER_PERSON,
+                    neighbouring,
+                    rule: ItemRule::WeightedGaussian { multiplier: item_noise, delta },
+                })?))
+            }
         };
         let pair_noise = noise / (1.0 - rules.item_share).sqrt();
         Ok(Self { rules, neighbouring, items, pair_noise })
@@ -143,7 +150,8 @@ impl ReleasePlan {
                 let mut unit = UnitCounts::new();
                 for row in histories.rows() {
                     // Entries of at least 1, so that every row is longer than the bound and is scaled to it.
-                    row.iter().for_each(|(item, weight)| unit.add(u64::from(*item), f64::from(*weight)));
+                    row.iter()
+                        .for_each(|(item, weight)| unit.add(u64::from(*item), f64::from(*weight)));
                     histogram.add(&mut unit);
                 }
                 let noisy = histogram.noise(&release, charged)?;
@@ -174,8 +182,8 @@ impl ReleasePlan {
         items.keep(self.rules.most_items);
         let plan = self.pairs(items.items.len())?;
         let deviation = plan.deviation();
-        let full = self.rules.full_count * deviation;
-        let weights: Vec<f64> = items.counts.iter().map(|count| (count / full).min(1.0)).collect();
+        let breadth = self.rules.breadth * items.counts.iter().sum::<f64>() / deviation;
+        let weights = weights(&items.counts, breadth);
         let mut direction: Vec<f64> =
             items.counts.iter().zip(&weights).map(|(count, weight)| count * weight).collect();
         let most = direction.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
@@ -193,7 +201,9 @@ impl ReleasePlan {
             .map(|part| {
                 let mut sum = plan.sum(&steps);
                 let mut row = Vec::new();
-                for person in (part * each..(part + 1) * each).take_while(|it| *it < histories.persons()) {
+                for person in
+                    (part * each..(part + 1) * each).take_while(|it| *it < histories.persons())
+                {
                     columns.row(histories.person(person), &mut row);
                     sum.add(&row);
                 }
@@ -214,6 +224,22 @@ impl ReleasePlan {
         direction.iter_mut().for_each(|entry| *entry /= norm.max(f64::MIN_POSITIVE));
         Ok((items, Released { table, deviation, weights, direction }))
     }
+}
+
+/// Weights min(1, count / full), with the smallest `full` at which their squares sum to no more than `breadth`.
+fn weights(counts: &[f64], breadth: f64) -> Vec<f64> {
+    let at = |full: f64| counts.iter().map(move |count| (count / full).min(1.0));
+    let sum = |full: f64| at(full).map(|weight| weight * weight).sum::<f64>();
+    let least = counts.last().copied().unwrap_or(1.0);
+    let (mut low, mut high) = (least, counts.first().copied().unwrap_or(1.0) * 1e3);
+    if sum(low) > breadth {
+        for _ in 0..HALVINGS {
+            let middle = (low * high).sqrt();
+            if sum(middle) > breadth { low = middle } else { high = middle }
+        }
+        return at(high).collect();
+    }
+    at(low).collect()
 }
 
 impl NoisyItems {
@@ -256,4 +282,3 @@ impl Columns {
         row.sort_unstable();
     }
 }
-

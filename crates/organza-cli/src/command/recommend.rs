@@ -67,12 +67,19 @@ impl Recommend {
         output.result(&List(next.collect()))
     }
 
-    fn each_history(&self, saved: &SavedRecommender, path: &Path, output: &Output) -> anyhow::Result<()> {
+    fn each_history(
+        &self,
+        saved: &SavedRecommender,
+        path: &Path,
+        output: &Output,
+    ) -> anyhow::Result<()> {
         let input: Box<dyn BufRead> = match path == Path::new("-") {
             true => Box::new(io::stdin().lock()),
             false => {
                 let file = std::fs::File::open(path);
-                Box::new(BufReader::new(file.with_context(|| format!("cannot read {}", path.display()))?))
+                Box::new(BufReader::new(
+                    file.with_context(|| format!("cannot read {}", path.display()))?,
+                ))
             }
         };
         let places = saved.places();
@@ -83,7 +90,10 @@ impl Recommend {
                 continue;
             }
             let names: Vec<serde_json::Value> = serde_json::from_str(&line).with_context(|| {
-                format!("{} line {number}: write a JSON list of items, such as [\"tent\", \"map\"]", path.display())
+                format!(
+                    "{} line {number}: write a JSON list of items, such as [\"tent\", \"map\"]",
+                    path.display()
+                )
             })?;
             let name = |value: serde_json::Value| match value {
                 serde_json::Value::String(name) => name,
@@ -140,7 +150,8 @@ struct Pairs(Vec<(String, f32)>);
 
 impl fmt::Display for Pairs {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let items: Vec<String> = self.0.iter().map(|(item, score)| format!("{item} {score:.4}")).collect();
+        let items: Vec<String> =
+            self.0.iter().map(|(item, score)| format!("{item} {score:.4}")).collect();
         writeln!(formatter, "{}", items.join(", "))
     }
 }

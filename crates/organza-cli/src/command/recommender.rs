@@ -75,7 +75,12 @@ pub(crate) struct Recommender {
     #[arg(long, value_name = "FILE")]
     titles: Option<PathBuf>,
     /// The budget [default: 3]
-    #[arg(long, value_name = "EPSILON", conflicts_with = "noise_multiplier", help_heading = "Privacy")]
+    #[arg(
+        long,
+        value_name = "EPSILON",
+        conflicts_with = "noise_multiplier",
+        help_heading = "Privacy"
+    )]
     epsilon: Option<f64>,
     /// The probability that the promise fails; well below one over the number of persons
     #[arg(long, value_name = "DELTA", default_value_t = 1e-6, help_heading = "Privacy")]
@@ -97,7 +102,12 @@ pub(crate) struct Recommender {
     #[command(flatten)]
     running: RunOptions,
     /// The folder of the run
-    #[arg(long, value_name = "FOLDER", default_value = "organza-recommender", help_heading = "Run")]
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        default_value = "organza-recommender",
+        help_heading = "Run"
+    )]
     out: PathBuf,
 }
 
@@ -105,7 +115,10 @@ impl Recommender {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
         let settings = self.settings();
         settings.check().map_err(|error| {
-            UsageError::new(error.to_string(), format!("give another value for `{}`", error.setting))
+            UsageError::new(
+                error.to_string(),
+                format!("give another value for `{}`", error.setting),
+            )
         })?;
         warn_of_delta(settings.privacy.delta, output);
         if settings.seed.is_some() {
@@ -121,8 +134,16 @@ impl Recommender {
                 path: path.clone(),
                 user: user.clone(),
                 item: item.clone(),
-                weight: self.weight_column.clone().zip(self.full_weight).map(|(column, full)| WeightColumn { column, full }),
-                newest: self.time_column.clone().zip(self.last).map(|(column, last)| NewestEvents { column, last }),
+                weight: self
+                    .weight_column
+                    .clone()
+                    .zip(self.full_weight)
+                    .map(|(column, full)| WeightColumn { column, full }),
+                newest: self
+                    .time_column
+                    .clone()
+                    .zip(self.last)
+                    .map(|(column, last)| NewestEvents { column, last }),
             }),
             _ => None,
         };

@@ -163,11 +163,7 @@ pub type VisitRow<'a> = dyn FnMut(Row<'_>) -> Result<(), DataError> + 'a;
 ///
 /// # Errors
 /// When a file cannot be read or has no such column, and whatever `visit` returns.
-pub fn each_row(
-    path: &Path,
-    columns: &[&str],
-    visit: &mut VisitRow<'_>,
-) -> Result<(), DataError> {
+pub fn each_row(path: &Path, columns: &[&str], visit: &mut VisitRow<'_>) -> Result<(), DataError> {
     for file in files(path)? {
         let table = TableFile { name: &inner_name(path, &file), file: &file, columns };
         match TableForm::of(&file).unwrap_or(TableForm::JsonLines) {
@@ -218,10 +214,16 @@ impl TableFile<'_> {
         while reader.read_byte_record(&mut record).map_err(unreadable(file))? {
             place.line = record.position().map_or(0, csv::Position::line);
             let field = |at: &usize| {
-                record.get(*at).map(|bytes| std::str::from_utf8(bytes).map(Cow::Borrowed)).transpose()
+                record
+                    .get(*at)
+                    .map(|bytes| std::str::from_utf8(bytes).map(Cow::Borrowed))
+                    .transpose()
             };
             let fields: Result<Vec<_>, _> = places.iter().map(field).collect();
-            let problem = fields.as_ref().err().map(|error| LineProblem::InvalidUtf8 { byte: error.valid_up_to() + 1 });
+            let problem = fields
+                .as_ref()
+                .err()
+                .map(|error| LineProblem::InvalidUtf8 { byte: error.valid_up_to() + 1 });
             let fields = match (&fields, &problem) {
                 (Ok(fields), _) => Ok(fields.as_slice()),
                 (_, Some(problem)) => Err(problem),
@@ -254,10 +256,17 @@ impl TableFile<'_> {
         for (line, row) in (1..).zip(rows) {
             let row = row.map_err(unreadable_parquet(file))?;
             let field = |at: &usize| {
-                row.get_column_iter().nth(*at).and_then(|(_, field)| parquet_text(field)).map(Cow::from)
+                row.get_column_iter()
+                    .nth(*at)
+                    .and_then(|(_, field)| parquet_text(field))
+                    .map(Cow::from)
             };
             let fields: Vec<Option<Cow<'_, str>>> = places.iter().map(field).collect();
-            visit(Row { name, place: &Place { file: file.to_owned(), line }, fields: Ok(&fields) })?;
+            visit(Row {
+                name,
+                place: &Place { file: file.to_owned(), line },
+                fields: Ok(&fields),
+            })?;
         }
         Ok(())
     }
