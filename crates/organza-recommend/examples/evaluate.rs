@@ -53,7 +53,7 @@ fn asked() -> Result<Asked, Failed> {
             "--test" => asked.test = value as usize,
             "--held-out" => asked.held_out = value as usize,
             "--seeds" => asked.seeds = value as u64,
-            "--item-share" | "--breadth" | "--most-items" => asked.rules.push((word, value)),
+            "--item-share" | "--most-items" => asked.rules.push((word, value)),
             _ => return Err(format!("there is no flag {word}").into()),
         }
     }
@@ -142,7 +142,6 @@ fn main() -> Result<(), Failed> {
             for (rule, value) in &asked.rules {
                 match rule.as_str() {
                     "--item-share" => settings.rules.item_share = *value,
-                    "--breadth" => settings.rules.breadth = *value,
                     _ => settings.rules.most_items = *value as usize,
                 }
             }
@@ -164,14 +163,14 @@ fn main() -> Result<(), Failed> {
             });
             let choice = &saved.choice;
             println!(
-                "  {name} {value} seed {seed}: Recall@20 {:.4}, NDCG@100 {:.4} ({:?}, ridge {}, {} of {} items, rank {}, {seconds:.1} s)",
+                "  {name} {value} seed {seed}: Recall@20 {:.4}, NDCG@100 {:.4} ({:?}, ridge {}, {} of {} items, rank {}, popularity {:.2}, {seconds:.1} s)",
                 quality.recall,
                 quality.ndcg,
                 choice.score,
                 choice.ridge,
                 choice.block,
                 known.len(),
-                choice.eigenvalues.len(),
+                choice.eigenvalues.len(), choice.popularity,
             );
             all.push(quality);
         }

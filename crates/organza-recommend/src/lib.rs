@@ -33,6 +33,8 @@ mod saved;
 pub mod settings;
 mod spectrum;
 mod synthetic;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
 pub use application::{FittedRecommender, NoSteps, RecommenderData, RecommenderRun, fit_histories};
 pub use events::{Events, EventsError, read_items, read_titles};

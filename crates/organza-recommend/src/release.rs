@@ -25,6 +25,9 @@ use serde::{Deserialize, Serialize};
 const MOST_PER_PERSON: u64 = 1 << 16;
 /// The most threads that sum: each has a table of its own.
 const MOST_SUMS: usize = 8;
+/// How noise weighs against coverage.
+const NOISE_SCALE: f64 = 6e-4;
+const NOISE_POWER: f64 = 1.63;
 /// Halvings of a ratio, after which a weight is as good as exact.
 const HALVINGS: usize = 40;
 
@@ -34,16 +37,13 @@ const HALVINGS: usize = 40;
 pub struct Rules {
     /// The part of the budget for the counts of items, as a part of 1 / deviation^2.
     pub item_share: f64,
-    /// How many items the table is about (the sum of their squared weights), as a part of the sum of noisy counts over the
-    /// deviation of the table's noise: the more persons there are and the less noise, the more.
-    pub breadth: f64,
     /// The most items of the table.
     pub most_items: usize,
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        Self { item_share: 0.15, breadth: 0.02, most_items: 2_000 }
+        Self { item_share: 0.1, most_items: 2_000 }
     }
 }
 
@@ -77,6 +77,8 @@ pub(crate) struct NoisyItems {
     pub(crate) items: Vec<u32>,
     pub(crate) counts: Vec<f64>,
     pub(crate) deviation: f64,
+    /// The sum of all counts, also of those that are not kept.
+    pub(crate) total: f64,
 }
 
 impl ReleasePlan {
@@ -182,8 +184,7 @@ impl ReleasePlan {
         items.keep(self.rules.most_items);
         let plan = self.pairs(items.items.len())?;
         let deviation = plan.deviation();
-        let breadth = self.rules.breadth * items.counts.iter().sum::<f64>() / deviation;
-        let weights = weights(&items.counts, breadth);
+        let weights = weights(&items.counts, breadth(&items, deviation));
         let mut direction: Vec<f64> =
             items.counts.iter().zip(&weights).map(|(count, weight)| count * weight).collect();
         let most = direction.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
@@ -222,8 +223,28 @@ impl ReleasePlan {
         }
         let norm = direction.iter().map(|entry| entry * entry).sum::<f64>().sqrt();
         direction.iter_mut().for_each(|entry| *entry /= norm.max(f64::MIN_POSITIVE));
-        Ok((items, Released { table, deviation, weights, direction }))
+        let along = items.counts.iter().zip(&direction).map(|(count, entry)| count * entry);
+        let cosines = along.sum();
+        Ok((items, Released { table, deviation, weights, direction, cosines }))
     }
+}
+
+/// How many items the table should be about. More items cover more of what people do, but also make more noise: of n items
+/// the noise ends at 2 s sqrt(n), and what stands out of it is in proportion to the sum of all counts. This number maximises
+///
+/// (sum of the first n counts) / (1 + s sqrt(n) / ([`NOISE_SCALE`] sum of all counts))^[`NOISE_POWER`].
+///
+/// Both constants were found on public data: MovieLens-1M at three levels of noise, and Gowalla at two.
+fn breadth(items: &NoisyItems, deviation: f64) -> f64 {
+    let total = items.total.max(items.counts.iter().sum());
+    let mut covered = 0.0;
+    let gain = |(number, count): (usize, &f64)| {
+        covered += count;
+        let noise = deviation * (number as f64).sqrt() / (NOISE_SCALE * total);
+        (covered.ln() - NOISE_POWER * noise.ln_1p(), number)
+    };
+    let best = (1..).zip(&items.counts).map(gain).max_by(|one, other| one.0.total_cmp(&other.0));
+    best.map_or(0.0, |(_, number)| number as f64)
 }
 
 /// Weights min(1, count / full), with the smallest `full` at which their squares sum to no more than `breadth`.
@@ -245,8 +266,9 @@ fn weights(counts: &[f64], breadth: f64) -> Vec<f64> {
 impl NoisyItems {
     fn sorted(mut all: Vec<(u32, f64)>, deviation: f64) -> Self {
         all.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
+        let total = all.iter().map(|(_, count)| count).sum();
         let (items, counts) = all.into_iter().unzip();
-        Self { items, counts, deviation }
+        Self { items, counts, deviation, total }
     }
 
     /// The first ones, as far as they stand out of the noise; a few of them anyway.

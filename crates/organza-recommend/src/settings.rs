@@ -100,13 +100,12 @@ impl Settings {
     pub fn check(&self) -> Result<(), SettingError> {
         let Self { version, data, rules, privacy, .. } = self;
         require("version", version, *version == VERSION, "1: settings of another version")?;
-        let Rules { item_share, breadth, most_items } = *rules;
+        let Rules { item_share, most_items } = *rules;
         let most = most_items as f64;
         require("--most-items", most_items, (2.0..=MOST_ITEMS).contains(&most), "from 2 to 8192")?;
         let part = (0.001..=0.999).contains(&item_share);
         require("--item-share", item_share, part, "above 0 and below 1")?;
         let positive = |value: f64| value.is_finite() && value > 0.0;
-        require("breadth", breadth, positive(breadth), "a positive number")?;
         if let Some(weight) = data.as_ref().and_then(|data| data.weight.as_ref()) {
             require("--full-weight", weight.full, positive(weight.full), "a positive number")?;
         }
