@@ -30,16 +30,30 @@ fn the_synthetic_shop_recommends_what_goes_together() {
     let made = done(place.path(), "recommender --out shop --epsilon 3");
     assert!(made.stdout.contains("not private"), "{}", made.stdout);
     let run = place.path().join("shop");
-    for file in ["model.safetensors", "items.txt", "certificate.json", "ledger.jsonl", "report.html"] {
+    for file in
+        ["model.safetensors", "items.txt", "certificate.json", "ledger.jsonl", "report.html"]
+    {
         assert!(run.join(file).exists(), "{file}");
     }
     assert!(!run.join("private").exists());
     let certificate = json(&fs::read_to_string(run.join("certificate.json")).unwrap());
-    assert_eq!((certificate["unit"].as_str(), certificate["private"].as_bool()), (Some("user"), Some(true)));
+    assert_eq!(
+        (certificate["unit"].as_str(), certificate["private"].as_bool()),
+        (Some("user"), Some(true))
+    );
     assert!(certificate["epsilon"].as_f64().unwrap() <= 3.0);
     // Who buys a tent and a map is a hiker: what hikers buy is sold to eight kinds of customers.
     let next = done(place.path(), "recommend shop tent map --top 5 --json");
-    let outdoors = ["sleeping bag", "hiking boots", "rucksack", "head torch", "camping stove", "compass", "water bottle", "rain jacket"];
+    let outdoors = [
+        "sleeping bag",
+        "hiking boots",
+        "rucksack",
+        "head torch",
+        "camping stove",
+        "compass",
+        "water bottle",
+        "rain jacket",
+    ];
     for it in json(&next.stdout).as_array().unwrap() {
         assert!(outdoors.contains(&it["item"].as_str().unwrap()), "{}", next.stdout);
         assert!(it["because"].as_array().unwrap().len() <= 2);
@@ -47,7 +61,17 @@ fn the_synthetic_shop_recommends_what_goes_together() {
     let shown = done(place.path(), "recommend shop tent map --top 3");
     assert!(shown.stdout.contains("because of"), "{}", shown.stdout);
     let alike = done(place.path(), "similar shop trowel --top 3");
-    let garden = ["flower pots", "tulip bulbs", "compost", "watering can", "rose bush", "secateurs", "gardening gloves", "bird feeder", "lawn seed"];
+    let garden = [
+        "flower pots",
+        "tulip bulbs",
+        "compost",
+        "watering can",
+        "rose bush",
+        "secateurs",
+        "gardening gloves",
+        "bird feeder",
+        "lawn seed",
+    ];
     let of_garden = |line: &&str| garden.iter().any(|item| line.ends_with(item));
     assert_eq!(alike.stdout.lines().filter(of_garden).count(), 3, "{}", alike.stdout);
     let unknown = organza_in(place.path(), "similar shop tents");
@@ -85,7 +109,14 @@ fn events() -> String {
     let mut text = "when,who,what,stars\n".to_owned();
     for person in 0..400 {
         for item in 0..6 {
-            writeln!(text, "{item},p{person},{}{},{}", ["a", "b"][person % 2], (person / 2 + item) % 10, 1 + item % 5).unwrap();
+            writeln!(
+                text,
+                "{item},p{person},{}{},{}",
+                ["a", "b"][person % 2],
+                (person / 2 + item) % 10,
+                1 + item % 5
+            )
+            .unwrap();
         }
     }
     // One item, items of nobody else, none, no name, and a person with very many events.
@@ -98,13 +129,17 @@ fn events() -> String {
 fn tables_of_any_kind_are_read() {
     let place = tempdir().unwrap();
     fs::write(place.path().join("events.csv"), events()).unwrap();
-    let items: String = (0..10).flat_map(|it| [format!("a{it}\tFirst {it}\n"), format!("b{it}\n")]).collect();
+    let items: String =
+        (0..10).flat_map(|it| [format!("a{it}\tFirst {it}\n"), format!("b{it}\n")]).collect();
     fs::write(place.path().join("items.txt"), items).unwrap();
     let columns = "recommender --data events.csv --user-column who --item-column what --epsilon 5";
     let more = "--items items.txt --titles items.txt --weight-column stars --full-weight 5 --time-column when --last 5";
     done(place.path(), &format!("{columns} {more} --out run"));
     let listed = fs::read_to_string(place.path().join("run/items.txt")).unwrap();
-    assert!(listed.lines().all(|line| line.starts_with(['a', 'b'])) && listed.contains("a3\tFirst 3"), "{listed}");
+    assert!(
+        listed.lines().all(|line| line.starts_with(['a', 'b'])) && listed.contains("a3\tFirst 3"),
+        "{listed}"
+    );
     let next = done(place.path(), "recommend run a1 unheard --top 2");
     assert!(next.stdout.contains("First"), "{}", next.stdout);
     assert!(next.stderr.contains("no item"), "{}", next.stderr);
@@ -121,7 +156,9 @@ fn bad_input_is_named_and_nothing_data_dependent_is_refused() {
     fs::write(place.path().join("one.csv"), "who,what\nann,tea\n").unwrap();
     fs::write(place.path().join("nothing"), "").unwrap();
     for (number, data) in ["empty.csv", "one.csv"].iter().enumerate() {
-        let line = format!("recommender --data {data} --user-column who --item-column what --out run{number}");
+        let line = format!(
+            "recommender --data {data} --user-column who --item-column what --out run{number}"
+        );
         let made = done(place.path(), &line);
         assert!(made.stdout.contains("nothing can be recommended"), "{}", made.stdout);
         assert_eq!(done(place.path(), &format!("recommend run{number} tea")).stdout, "");
@@ -131,10 +168,18 @@ fn bad_input_is_named_and_nothing_data_dependent_is_refused() {
         assert_eq!(outcome.code, Some(code), "{line}: {}", outcome.stderr);
         assert!(outcome.stderr.contains(said), "{line}: {}", outcome.stderr);
     };
-    wrong("recommender --data one.csv --user-column who --item-column that --out x", 1, "there is no column `that`");
+    wrong(
+        "recommender --data one.csv --user-column who --item-column that --out x",
+        1,
+        "there is no column `that`",
+    );
     wrong("recommender --data one.csv --user-column who --out x", 2, "--item-column");
     wrong("recommender --data gone.csv --user-column a --item-column b --out x", 1, "gone.csv");
-    wrong("recommender --data one.csv --user-column who --item-column what --items nothing --out x", 1, "names no item");
+    wrong(
+        "recommender --data one.csv --user-column who --item-column what --items nothing --out x",
+        1,
+        "names no item",
+    );
     wrong("recommender --most-items 1 --out x", 2, "--most-items");
     wrong("recommender --epsilon 0 --out x", 2, "--epsilon");
     wrong("recommend gone tea", 1, "organza recommender");

@@ -170,7 +170,8 @@ fn main() -> Result<(), Failed> {
                 choice.ridge,
                 choice.block,
                 known.len(),
-                choice.eigenvalues.len(), choice.popularity,
+                choice.eigenvalues.len(),
+                choice.popularity,
             );
             all.push(quality);
         }

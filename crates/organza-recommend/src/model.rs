@@ -20,11 +20,18 @@ pub struct Recommender {
     dimensions: usize,
     asking: Vec<f32>,
     found: Vec<f32>,
+    vectors: Vec<f32>,
 }
 
 impl Recommender {
-    pub(crate) fn new(dimensions: usize, asking: Vec<f32>, found: Vec<f32>) -> Self {
-        Self { dimensions, asking, found }
+    /// With vectors that are shorter by one than those that ask and are found.
+    pub(crate) fn new(
+        dimensions: usize,
+        asking: Vec<f32>,
+        found: Vec<f32>,
+        vectors: Vec<f32>,
+    ) -> Self {
+        Self { dimensions, asking, found, vectors }
     }
 
     /// The number of items.
@@ -45,6 +52,20 @@ impl Recommender {
     /// By which items are found, one after another.
     pub fn found(&self) -> &[f32] {
         &self.found
+    }
+
+    /// What items are like: their inner products are the table of pairs without its noise. Shorter by one than the others.
+    pub fn vectors(&self) -> &[f32] {
+        &self.vectors
+    }
+
+    /// What an item is like.
+    ///
+    /// # Panics
+    /// If there is no such item.
+    pub fn vector(&self, item: u32) -> &[f32] {
+        let size = self.dimensions - 1;
+        &self.vectors[item as usize * size..][..size]
     }
 
     fn row<'a>(&self, of: &'a [f32], item: u32) -> &'a [f32] {
@@ -97,15 +118,12 @@ impl Recommender {
         terms
     }
 
-    /// The items that are most alike: by the cosine of the vectors by which they are found, without what everybody likes.
+    /// The items that are most alike: by the cosine of their vectors, without what everybody likes.
     pub fn similar_items(&self, item: u32, number: usize) -> Vec<Scored> {
         if item as usize >= self.items() {
             return Vec::new();
         }
-        let own = |item: u32| {
-            let row = self.row(&self.found, item);
-            &row[..row.len() - 1]
-        };
+        let own = |item: u32| self.vector(item);
         let norm = |row: &[f32]| inner(row, row).sqrt().max(f32::MIN_POSITIVE);
         let (to, size) = (own(item), norm(own(item)));
         let mut scores: Vec<f32> = (0..self.items() as u32)
@@ -148,7 +166,7 @@ mod tests {
     fn model() -> Recommender {
         let asking = vec![0.0, 1.0, 0.1, 1.0, 0.0, 0.1, 0.0, 0.0, 0.5];
         let found = vec![1.0, 0.0, 0.1, 0.0, 1.0, 0.1, 0.0, 0.0, 0.5];
-        Recommender::new(3, asking, found)
+        Recommender::new(3, asking, found, vec![1.0, 0.0, 0.9, 0.1, 0.0, 1.0])
     }
 
     fn items(scored: &[Scored]) -> Vec<u32> {
@@ -162,7 +180,7 @@ mod tests {
         assert_eq!(items(&model.recommend(&[0, 0, 9], 1)), [1]);
         assert_eq!(items(&model.because(&[2, 0, 0, 7], 1)), [0, 2]);
         assert!(model.because(&[0], 7).is_empty() && model.similar_items(7, 3).is_empty());
-        assert_eq!(model.similar_items(0, 5).len(), 2);
+        assert_eq!(items(&model.similar_items(0, 5)), [1, 2]);
     }
 
     #[test]
@@ -170,6 +188,6 @@ mod tests {
         for history in [&[][..], &[9, 10]] {
             assert_eq!(items(&model().recommend(history, 2)), [2, 0]);
         }
-        assert!(Recommender::new(1, vec![], vec![]).recommend(&[3], 2).is_empty());
+        assert!(Recommender::new(1, vec![], vec![], vec![]).recommend(&[3], 2).is_empty());
     }
 }

@@ -19,7 +19,7 @@ const ALIKE: usize = 5;
 const FILES: [(&str, &str); 7] = [
     (
         "model.safetensors",
-        "the item vectors: by `asking` an item asks for others, by `found` it is found",
+        "the item vectors, and the item-item model: by `asking` an item asks for others, by `found` it is found",
     ),
     ("items.txt", "the items, in the order of the rows"),
     ("certificate.json", "what is promised, and what it was spent on"),

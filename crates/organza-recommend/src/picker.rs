@@ -9,6 +9,20 @@ const PART: &str = include_str!("picker.html");
 /// The page carries at most so many numbers of the model; the most frequent items come first.
 const MOST_NUMBERS: usize = 1 << 20;
 
+/// So many items are on the map.
+const MOST_PLACES: usize = 300;
+
+/// Where items are on the map: the two leading entries of their vectors, of norm 1; none for items without neighbours.
+fn places(saved: &SavedRecommender, items: usize) -> Vec<Option<[f32; 2]>> {
+    let place = |item: u32| {
+        let vector = saved.model.vector(item);
+        let norm = vector.iter().map(|entry| entry * entry).sum::<f32>().sqrt();
+        let [first, second, ..] = vector else { return None };
+        (norm > 0.0).then(|| [first / norm, second / norm])
+    };
+    (0..items as u32).map(place).collect()
+}
+
 /// The page with the picker in front.
 ///
 /// # Privacy
@@ -29,6 +43,7 @@ pub(crate) fn with_picker(html: &str, saved: &SavedRecommender) -> String {
     let data = json!({
         "titles": titles,
         "dimensions": dimensions,
+        "places": places(saved, items.min(MOST_PLACES)),
         "asking": bytes(model.asking()),
         "found": bytes(model.found()),
     });

@@ -70,13 +70,15 @@ impl SavedRecommender {
         let tensors = [
             ("asking", Dtype::F32, shape.clone()),
             ("found", Dtype::F32, shape),
+            ("vectors", Dtype::F32, vec![model.items(), model.dimensions() - 1]),
             ("counts", Dtype::F32, vec![counts.len()]),
         ];
         let header = tensor_header(&metadata, tensors);
         let counts: Vec<f32> = counts.iter().map(|count| *count as f32).collect();
         folder.write_with(&folder.file(MODEL), |file| {
             file.write_all(&header)?;
-            let all = model.asking().iter().chain(model.found()).chain(&counts);
+            let all =
+                model.asking().iter().chain(model.found()).chain(model.vectors()).chain(&counts);
             all.into_iter().try_for_each(|value| file.write_all(&value.to_le_bytes()))
         })?;
         let line = |(name, title): (&String, &Option<String>)| match title {
@@ -115,9 +117,10 @@ impl SavedRecommender {
         };
         let (shape, asking) = values("asking")?;
         let (same, found) = values("found")?;
+        let (short, vectors) = values("vectors")?;
         let (number, counts) = values("counts")?;
         let [items, dimensions] = shape[..] else { return Err(bad(&"`asking` is not a table")) };
-        if same != shape || number != [items] || dimensions == 0 {
+        if same != shape || number != [items] || short != [items, dimensions.wrapping_sub(1)] {
             return Err(bad(&"its tables do not fit each other"));
         }
         let listed = path.join(ITEMS);
@@ -137,7 +140,7 @@ impl SavedRecommender {
             });
         }
         let counts = counts.into_iter().map(f64::from).collect();
-        let model = Recommender::new(dimensions, asking, found);
+        let model = Recommender::new(dimensions, asking, found, vectors);
         Ok(Self { model, names, titles, counts, choice })
     }
 

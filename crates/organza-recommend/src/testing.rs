@@ -50,4 +50,3 @@ pub fn cells(
     let row = |row: usize| (row..size).map(|column| released.table[(row, column)]).collect();
     Ok((0..size).map(row).collect())
 }
-

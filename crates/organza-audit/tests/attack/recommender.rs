@@ -54,7 +54,8 @@ impl Victim for Recommender {
             .map(|_| "finished".to_owned())
             .map_err(|error| error.to_string());
         if self.exact {
-            let listed: Vec<&str> = events.lines().filter_map(|line| line.split(',').nth(1)).collect();
+            let listed: Vec<&str> =
+                events.lines().filter_map(|line| line.split(',').nth(1)).collect();
             let mut names: Vec<&str> = listed.clone();
             names.sort_unstable();
             names.dedup();
