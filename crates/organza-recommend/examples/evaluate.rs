@@ -7,13 +7,13 @@
 //!     --test 1000 --held-out 1500 --delta 1e-5 --epsilon 1 --epsilon 5 --seeds 5 train.txt.gz test.txt.gz
 //! ```
 //!
-//! Files have a person a line: a number, then those of items; lines of one person, in any file, belong together. With
+//! `--private-items` does not declare the items. Files have a person a line: a number, then those of items; lines of one person, in any file, belong together. With
 //! `--tests FILE`, which has the known items of a person, a bar (`|`) and the hidden ones a line, nobody else is held out.
 #![allow(clippy::print_stdout)]
 
 use flate2::read::MultiGzDecoder;
 use organza_recommend::quality::{Quality, measure, split};
-use organza_recommend::{Histories, Settings, fit_histories};
+use organza_recommend::{Histories, RecommenderData, Settings, fit_data};
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::io::{BufRead, BufReader, Read};
@@ -30,6 +30,7 @@ struct Asked {
     seeds: u64,
     rules: Vec<(String, f64)>,
     tests: Option<String>,
+    private_items: bool,
 }
 
 fn asked() -> Result<Asked, Failed> {
@@ -39,6 +40,10 @@ fn asked() -> Result<Asked, Failed> {
     while let Some(word) = words.next() {
         if !word.starts_with("--") {
             asked.files.push(word);
+            continue;
+        }
+        if word == "--private-items" {
+            asked.private_items = true;
             continue;
         }
         if word == "--tests" {
@@ -148,7 +153,10 @@ fn main() -> Result<(), Failed> {
             settings.seed = Some(seed);
             let begun = std::time::Instant::now();
             let histories = Histories::of_rows(items, train.iter().map(|row| row.iter().copied()));
-            let (fitted, _) = fit_histories(histories, settings)?;
+            let names = (0..items).map(|item| item.to_string()).collect();
+            let data = RecommenderData::declared(histories, names);
+            let data = RecommenderData { declared: !asked.private_items, ..data };
+            let (fitted, _) = fit_data(data, settings)?;
             let seconds = begun.elapsed().as_secs_f64();
             let saved = &fitted.saved;
             let known: Vec<u32> =

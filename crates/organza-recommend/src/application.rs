@@ -202,7 +202,7 @@ impl Task for NoSteps {
     }
 }
 
-/// Fits a recommender to histories over a declared catalogue, in memory.
+/// Fits a recommender to histories over a declared catalogue, in memory: items are named by their numbers.
 ///
 /// # Errors
 /// If settings make no sense.
@@ -211,7 +211,17 @@ pub fn fit_histories(
     settings: Settings,
 ) -> Result<(FittedRecommender, Certificate), Failure> {
     let names = (0..histories.items()).map(|item| item.to_string()).collect();
-    let data = RecommenderData::declared(histories, names);
+    fit_data(RecommenderData::declared(histories, names), settings)
+}
+
+/// Fits a recommender in memory.
+///
+/// # Errors
+/// If settings make no sense.
+pub fn fit_data(
+    data: RecommenderData,
+    settings: Settings,
+) -> Result<(FittedRecommender, Certificate), Failure> {
     let session = organza_train::Session::<RecommenderRun>::in_memory(settings, data)?;
     match session.train(false, &mut ())? {
         organza_train::Ended::Finished(finished) => Ok((finished.model, finished.certificate)),

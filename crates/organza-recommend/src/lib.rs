@@ -36,7 +36,9 @@ mod synthetic;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-pub use application::{FittedRecommender, NoSteps, RecommenderData, RecommenderRun, fit_histories};
+pub use application::{
+    FittedRecommender, NoSteps, RecommenderData, RecommenderRun, fit_data, fit_histories,
+};
 pub use events::{Events, EventsError, read_items, read_titles};
 pub use fit::{Choice, Score};
 pub use histories::{FULL_WEIGHT, Histories};
