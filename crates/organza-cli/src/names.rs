@@ -1,6 +1,7 @@
 //! Values by their names, as settings files have them.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use organza_data::table::TableForm;
 use organza_mechanism::SelectionRule;
 use organza_train::OptimizerName;
 use organza_words::settings::Method;
@@ -12,6 +13,11 @@ pub(crate) fn named<T: DeserializeOwned + Clone + Send + Sync + 'static>(
 ) -> impl TypedValueParser<Value = T> {
     PossibleValuesParser::new(names)
         .try_map(|name| serde_json::from_value(serde_json::Value::String(name)))
+}
+
+/// The names of the forms of tables.
+pub(crate) fn form_parser() -> impl TypedValueParser<Value = TableForm> {
+    named(["csv", "tsv", "json", "parquet", "arrow"])
 }
 
 /// The names of the methods of training.

@@ -202,7 +202,7 @@ fn what_makes_no_sense_says_where_and_what_to_do() {
             2,
             "--groups is 5, but must be left away where the unit is a group",
         ),
-        ("erm --data rows --method poisson-groups", 2, "`--group` is missing"),
+        ("erm --data rows --method poisson-groups", 2, "`--user-column` is missing"),
         ("erm --data rows --group qid --method objective", 2, "promise something for each group"),
         ("erm --data rows --group qid --method none", 2, "corrected and printed visit groups"),
         ("erm --data rows --format csv", 2, "no column of the table becomes a feature"),

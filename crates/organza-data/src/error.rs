@@ -101,6 +101,14 @@ pub enum DataError {
         /// What the system said.
         source: io::Error,
     },
+    /// Something cannot be written.
+    #[error("cannot write `{}`: {source}", path.display())]
+    Write {
+        /// What was written.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// Reading stopped half-way.
     #[error("cannot read on at {place}: {source}; is the file whole?")]
     ReadLine {
@@ -251,6 +259,10 @@ pub enum DataError {
 impl DataError {
     pub(crate) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Read { path: path.to_owned(), source }
+    }
+
+    pub(crate) fn table(path: &Path, problem: impl Into<String>) -> Self {
+        Self::Table { path: path.to_owned(), problem: problem.into() }
     }
 
     pub(crate) fn line(place: &Place, problem: LineProblem) -> Self {

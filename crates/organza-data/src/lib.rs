@@ -53,6 +53,7 @@ pub mod source;
 pub mod sparse;
 pub mod split;
 mod synthetic;
+pub mod table;
 mod text;
 mod token;
 mod units;

@@ -101,11 +101,15 @@ impl<'a> Application for Linear<'a> {
             (Rows::Known(rows, _), _) => rows.into_owned(),
             (Rows::Unreleased(_), None) => SparseRows::default(),
         });
+        let known = settings.data.as_ref().and_then(|data| data.reader.columns.as_ref());
+        let classes = columns.as_ref().or(known).map(|columns| columns.classes.names().to_vec());
+        let classes = classes.unwrap_or_default();
         let reader = settings.data.as_ref().map(|data| {
             let reader = data.reader.clone().with_features(features);
             columns.iter().fold(reader, |reader, columns| reader.with_columns(columns.clone()))
         });
-        let task = LinearTask { test, ..LinearTask::new(settings, rows, features, named)? };
+        let task =
+            LinearTask { test, ..LinearTask::new(settings, rows, features, named, classes)? };
         Ok(Self { task, groups, columns, reader, statement })
     }
 
@@ -116,7 +120,8 @@ impl<'a> Application for Linear<'a> {
     fn schedule(&self, settings: &Settings, units: u64) -> Result<Box<dyn Schedule + '_>, Failure> {
         let (features, units) = (self.task.design.features(), units as f64);
         let settings = settings.clone();
-        Ok(Box::new(LinearSchedule { settings, features, units, groups: self.groups }))
+        let models = self.task.design.models();
+        Ok(Box::new(LinearSchedule { settings, features, units, groups: self.groups, models }))
     }
 
     fn first_files(&self, folder: &RunFolder) -> Result<(), Failure> {
@@ -174,7 +179,10 @@ impl<'a> Application for Linear<'a> {
         if let Some(folder) = folder {
             model.write(&folder.file(MODEL), &certificate.metadata())?;
             let name = |feature| reader.as_ref().and_then(|reader| reader.feature_name(feature));
-            model.write_csv(&folder.file("coefficients.csv"), name)?;
+            let columns = reader.as_ref().and_then(|reader| reader.columns.as_ref());
+            // Buckets have no names that mean something, and there are many; the model has them.
+            let shown = |feature| columns.is_none_or(|columns| !columns.is_bucket(feature));
+            model.write_csv(&folder.file("coefficients.csv"), name, shown)?;
         }
         let LinearTask { design, test, named, .. } = &task;
         let sparsity = (groups.is_some() || named.is_some())

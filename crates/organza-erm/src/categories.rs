@@ -76,7 +76,7 @@ pub(crate) fn release(
 
 /// How many categories of a unit count, by what is declared alone.
 fn items_of_unit(settings: &Settings, table: &UnreleasedRows) -> u64 {
-    let columns = table.columns().features.iter().filter(|it| it.is_private()).count() as u64;
+    let columns = table.columns().private_columns();
     if settings.by_group() { EACH_OF_GROUP * columns } else { columns }
 }
 
@@ -101,7 +101,7 @@ mod tests {
     use crate::settings::Settings;
     use organza_accountant::Accountant;
     use organza_data::sparse::{Categories, Column, Columns, LabelKind, UnreleasedRows};
-    use organza_data::sparse::{read_separated, read_unreleased};
+    use organza_data::sparse::{read_table, read_unreleased};
     use organza_train::SessionError;
     use std::fmt::Write;
     use std::path::Path;
@@ -125,11 +125,11 @@ mod tests {
     fn columns(grouped: bool) -> Columns {
         let city = Column::Categorical { name: "city".into(), categories: Categories::Private };
         let group = grouped.then(|| "user".to_owned());
-        Columns { label: Some("label".into()), group, features: vec![city] }
+        Columns { label: Some("label".into()), group, features: vec![city], ..Columns::default() }
     }
 
     fn table(path: &Path, grouped: bool) -> UnreleasedRows {
-        read_unreleased(path, b',', &columns(grouped), LabelKind::Binary).unwrap()
+        read_unreleased(path, None, &columns(grouped), LabelKind::Binary).unwrap()
     }
 
     fn settings(method: Method) -> Settings {
@@ -196,9 +196,9 @@ mod tests {
         let settings = settings(Method::Objective);
         let fitted = fit_table(&settings, table(&path, false)).unwrap();
         std::fs::write(&path, "city\nUlm\nBonn\nAtlantis\nUtopia\n").unwrap();
-        let new = read_separated(&path, b',', fitted.columns.as_ref().unwrap(), LabelKind::Ignored)
-            .unwrap();
-        let said: Vec<f64> = new.iter().map(|row| fitted.model.predict(&row)).collect();
+        let new =
+            read_table(&path, None, fitted.columns.as_ref().unwrap(), LabelKind::Ignored).unwrap();
+        let said: Vec<f64> = new.iter().map(|row| fitted.model.predict(&row)[0]).collect();
         assert!(said[0] > 0.5 && said[1] < 0.5 && said[2] == said[3], "{said:?}");
     }
 

@@ -35,17 +35,11 @@ pub enum FitError {
         groups: u64,
     },
     /// The unit is a group, and nothing names it.
-    #[error("the promise is for each group: name the group of every row by --group")]
+    #[error("the promise is for each group: name the group of every row by --user-column")]
     NoGroups,
     /// The settings name no data.
     #[error("the data is in memory: hand it over by `Session::begin_with` or `resume_with`")]
     NoData,
-    /// A table without features.
-    #[error("a table needs --numeric or --categorical columns")]
-    NoColumns,
-    /// A Parquet file, without the feature `parquet`.
-    #[error("this build reads no Parquet: build it with the feature `parquet`")]
-    NoParquet,
     /// A setting.
     #[error(transparent)]
     Setting(#[from] SettingError),
@@ -136,7 +130,7 @@ impl<'a> LinearData<'a> {
     pub fn read(settings: &Settings) -> Result<Self, FitError> {
         let Some(data) = &settings.data else { return Err(FitError::NoData) };
         let rows = Rows::read(&data.reader, settings, &data.path)?;
-        refuse_where_it_may(settings.method, rows.left_out())?;
+        refuse_where_it_may(settings.method, data.strict, rows.left_out())?;
         let reader = match &rows {
             Rows::Known(_, features) => &data.reader.clone().with_features(*features),
             Rows::Unreleased(_) => &data.reader,
@@ -169,7 +163,7 @@ impl<'a> LinearData<'a> {
         let named = rows.names();
         let visits = matches!(method, Method::Corrected | Method::Printed);
         let used = named.is_none() || visits || settings.by_group();
-        require("--group", "given", used, GROUPS_IGNORED)?;
+        require("--user-column", "given", used, GROUPS_IGNORED)?;
         let named = named.filter(|_| settings.groups.is_none());
         let groups = visited(settings, rows.len(), named)?;
         let named = match (named, settings.by_group()) {
@@ -206,8 +200,8 @@ pub const LARGEST_INDEX: &str = "the largest index of the data";
 /// # Privacy
 /// Only where that tells nothing that is promised to be hidden: without privacy, and where a record is replaced, because
 /// there the guarantee is for data in which every record is one. Elsewhere such rows are left out, which is told
-/// when all is done.
-fn refuse_where_it_may(method: Method, left_out: &LeftOut) -> Result<(), DataError> {
+/// when all is done; or a strict fit was asked for, whose certificate says what that tells.
+fn refuse_where_it_may(method: Method, strict: bool, left_out: &LeftOut) -> Result<(), DataError> {
     let may = method == Method::None || method.neighbouring() == Neighbouring::ReplaceOne;
-    if may { left_out.refuse() } else { Ok(()) }
+    if may || strict { left_out.refuse() } else { Ok(()) }
 }

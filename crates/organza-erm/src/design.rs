@@ -23,6 +23,8 @@ pub(crate) struct Design<'a> {
     intercept: bool,
     /// How labels are brought within bounds, if they are.
     labels: Option<(Loss, f64)>,
+    /// How many models are fitted beside each other: one for each class if there are more than two.
+    models: usize,
 }
 
 impl<'a> Design<'a> {
@@ -34,7 +36,7 @@ impl<'a> Design<'a> {
         intercept: bool,
     ) -> Self {
         let factors = rows.iter().map(|row| factor(&row, bound)).collect();
-        Self { rows, bound, factors, features, intercept, labels: None }
+        Self { rows, bound, factors, features, intercept, labels: None, models: 1 }
     }
 
     /// The rows with all that was declared about them made true: the norm, and labels by
@@ -64,14 +66,28 @@ impl<'a> Design<'a> {
         self.intercept
     }
 
-    /// The number of coordinates of a model (p).
+    /// The same for so many classes: more than two are told apart by a model each, of this class or of another.
+    pub(crate) fn with_classes(self, classes: usize) -> Self {
+        Self { models: if classes > 2 { classes } else { 1 }, ..self }
+    }
+
+    /// How many models are fitted beside each other.
+    pub(crate) fn models(&self) -> usize {
+        self.models
+    }
+
+    /// The number of coordinates of one of the models (p).
     pub(crate) fn coordinates(&self) -> u64 {
         self.features + u64::from(self.intercept)
     }
 
-    /// The label of a row, within bounds if they were declared.
-    pub(crate) fn label(&self, index: usize) -> f64 {
+    /// The label of a row for one of the models: whether it is of its class, or the label itself within bounds if they
+    /// were declared.
+    pub(crate) fn label(&self, index: usize, model: usize) -> f64 {
         let label = self.rows.row(index).label;
+        if self.models > 1 {
+            return f64::from(u8::from(label == model as f64));
+        }
         self.labels.map_or(label, |(loss, bound)| loss.bounded_label(label, bound))
     }
 

@@ -54,7 +54,7 @@ pub use groups::{GROUPS_IGNORED, GroupSparsity};
 pub use loss::Loss;
 pub use model::{LinearModel, ModelError};
 pub use organza_train::Constraint;
-pub use reader::{Format, Reader};
+pub use reader::Reader;
 pub use schedule::{LinearSchedule, printed_step};
 pub use score::{Scores, score};
 pub use settings::{DataSettings, Method, Settings};

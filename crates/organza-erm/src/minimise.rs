@@ -17,6 +17,8 @@ const ROUNDING: f64 = 1e-10;
 pub(crate) struct Objective<'a> {
     /// The rows.
     pub(crate) design: &'a Design<'a>,
+    /// Which of the models that are fitted to them it is.
+    pub(crate) model: usize,
     /// The loss of each.
     pub(crate) loss: Loss,
     /// What the sum of losses is divided by (n): a constant, where the number of rows is private.
@@ -69,7 +71,7 @@ impl Objective<'_> {
         for (index, place) in margins.iter_mut().enumerate() {
             let products = self.design.entries(index).map(|(column, it)| at[column as usize] * it);
             let margin = products.collect::<Sum>().value();
-            let label = self.design.label(index);
+            let label = self.design.label(index, self.model);
             *place = margin;
             value.add(self.loss.value(margin, label));
             let slope = self.loss.slope(margin, label) / self.divisor;
@@ -341,6 +343,7 @@ mod tests {
             let design = Design::new(Cow::Borrowed(&rows), 8, None, true);
             let objective = Objective {
                 design: &design,
+                model: 0,
                 loss,
                 divisor: 300.0,
                 l2: 1e-3,
@@ -364,6 +367,7 @@ mod tests {
         for linear in [None, Some(linear.as_slice())] {
             let objective = Objective {
                 design: &design,
+                model: 0,
                 loss: Loss::Logistic,
                 divisor: 1.0,
                 l2: 2.0,
@@ -402,6 +406,7 @@ mod tests {
         let design = Design::new(Cow::Borrowed(&rows), 1, None, false);
         let objective = Objective {
             design: &design,
+            model: 0,
             loss: Loss::Logistic,
             divisor: 1.0,
             l2: 0.0,
@@ -430,6 +435,7 @@ mod tests {
             let linear: Vec<f64> = (0..9).map(|at| 0.01 * f64::from(at)).collect();
             let objective = Objective {
                 design: &design,
+                model: 0,
                 loss,
                 divisor: 250.0,
                 l2: 0.1,

@@ -6,12 +6,15 @@ use crate::minimise::Objective;
 use organza_accountant::calibrate::{CalibrateError, Target, scale};
 use organza_accountant::normal::gaussian_epsilon;
 use organza_ledger::{Charged, Event, Neighbouring};
+use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::sample::fill_normal;
 use organza_mechanism::{NotPaid, RandomSource, Release};
 
 /// Which part of the randomness is for the tilt, and which for the noise on the minimum.
 const TILT: u64 = 0;
 const OUTPUT: u64 = 1;
+/// How many parts a fit has.
+const PARTS: u64 = 2;
 /// Deviation of the noise on the minimum over what an inexact search can move it by.
 const OUTPUT_MULTIPLIER: f64 = 1_000.0;
 /// The share of delta for the tilt; the rest is for the noise on the minimum.
@@ -111,26 +114,27 @@ impl Perturbation {
         Loss::Logistic.curvature_bound(0.0) * norm * norm / libm::expm1(cost)
     }
 
-    /// The epsilon of the tilt and its least deviation (s), with rows of norm `norm` and what was charged `before`.
+    /// The epsilon of a tilt and its least deviation (s), with rows of norm `norm`, so many `fits` to the same rows, and
+    /// what was charged `before`.
     ///
     /// # Errors
     /// If lambda is so small that its cost alone exceeds the budget, or a number is not above 0 and finite.
     pub(crate) fn tilt(
         norm: f64,
         lambda: f64,
+        fits: usize,
         target: &Target,
         before: &[Event],
     ) -> Result<(f64, f64), CalibrateError> {
         // A lambda below zero would seem to cost less than nothing.
-        let fits = |value: f64| value > 0.0 && value.is_finite();
-        if !(fits(norm) && fits(lambda)) {
+        let is_sound = |value: f64| value > 0.0 && value.is_finite();
+        if !(is_sound(norm) && is_sound(lambda)) {
             return Err(unreachable(format!(
                 "lambda {lambda} (--l2 times the records) and the norm {norm} have to be above 0 and finite"
             )));
         }
-        let delta = TILT_DELTA * target.delta;
         let event = |epsilon: f64| {
-            let all = before.iter().cloned().chain(events(epsilon, delta));
+            let all = before.iter().cloned().chain(events(epsilon, target.delta, fits));
             Event::Compose(all.collect())
         };
         let (inverse, _) = scale(target, |inverse| Some(event(target.epsilon / inverse)))?;
@@ -142,12 +146,13 @@ impl Perturbation {
                 Self::curvature_cost(norm, lambda)
             )));
         }
-        Ok((epsilon, norm * smallest_multiplier(left, delta)))
+        Ok((epsilon, norm * smallest_multiplier(left, tilt_delta(target.delta, fits))))
     }
 
     /// The least noise that keeps it within `target`, with rows of norm `norm` and what was charged `before`;
     /// `records` is about how many there are, by declaration or release, and shapes the tolerance alone, with the number
-    /// of `coordinates`.
+    /// of `coordinates`. More than two classes take so many `fits`, each of one class or of another: every record is in
+    /// all of them, so that the event is that of all together.
     ///
     /// # Errors
     /// If lambda is so small that its cost alone exceeds the budget, that rounding hides it or that no search finds the
@@ -157,10 +162,11 @@ impl Perturbation {
         lambda: f64,
         records: f64,
         coordinates: u64,
+        fits: usize,
         target: &Target,
         before: &[Event],
     ) -> Result<Self, CalibrateError> {
-        let (epsilon, deviation) = Self::tilt(norm, lambda, target, before)?;
+        let (epsilon, deviation) = Self::tilt(norm, lambda, fits, target, before)?;
         let most = 2.0 * records + SPARE_RECORDS.max(1e4 / target.epsilon);
         let longest_tilt = deviation * ((coordinates as f64).sqrt() + 10.0);
         let Some(tolerance) = tolerance(norm, lambda, most, longest_tilt) else {
@@ -176,7 +182,7 @@ impl Perturbation {
             )));
         }
         let output_deviation = OUTPUT_MULTIPLIER * 2.0 * tolerance / lambda;
-        let event = Event::Compose(events(epsilon, TILT_DELTA * target.delta).to_vec());
+        let event = Event::Compose(events(epsilon, target.delta, fits).collect());
         Ok(Self { lambda, deviation, tolerance, output_deviation, event })
     }
 
@@ -185,26 +191,43 @@ impl Perturbation {
         Release::new(purpose, self.event.clone(), Neighbouring::AddRemove, source)
     }
 
-    /// The released coordinates, the intercept last. Rows of `design` must have at most the norm that it was
+    /// The released coordinates of each model, the intercept last. Rows of `design` must have at most the norm that it was
     /// calibrated for, and labels 0 and 1: only [`crate::fit`] calls it, with rows of which both are made true.
     /// `divisor` only scales numbers.
     ///
     /// # Errors
     /// If the charge is not for this release, or it was made before.
-    pub(crate) fn minimum(
+    pub(crate) fn minima(
         &self,
         design: &Design<'_>,
         divisor: f64,
         release: &Release,
         paid: Charged,
-    ) -> Result<Vec<f64>, NotPaid> {
+    ) -> Result<Vec<Vec<f64>>, NotPaid> {
         let random = release.random(paid, &self.event)?;
+        let shard = |model: usize, part: u64| random.shard(PARTS * model as u64 + part);
+        Ok((0..design.models())
+            .map(|model| {
+                self.minimum_of(model, design, divisor, [shard(model, TILT), shard(model, OUTPUT)])
+            })
+            .collect())
+    }
+
+    /// The released coordinates of one model, with randomness for the tilt and for the noise on the minimum.
+    fn minimum_of(
+        &self,
+        model: usize,
+        design: &Design<'_>,
+        divisor: f64,
+        [mut tilting, mut adding]: [PrivateRandom; 2],
+    ) -> Vec<f64> {
         let size = design.coordinates() as usize;
         let mut tilt = vec![0.0; size];
-        fill_normal(&mut tilt, &mut random.shard(TILT));
+        fill_normal(&mut tilt, &mut tilting);
         tilt.iter_mut().for_each(|draw| *draw *= self.deviation / divisor);
         let objective = Objective {
             design,
+            model,
             loss: Loss::Logistic,
             divisor,
             l2: self.lambda / divisor,
@@ -215,17 +238,24 @@ impl Perturbation {
         let tolerance = 0.5 * self.tolerance / divisor;
         let mut coordinates = objective.minimise_surely(tolerance, objective.smoothness());
         let mut noise = vec![0.0; size];
-        fill_normal(&mut noise, &mut random.shard(OUTPUT));
+        fill_normal(&mut noise, &mut adding);
         for (coordinate, draw) in coordinates.iter_mut().zip(&noise) {
             *coordinate += self.output_deviation * draw;
         }
-        Ok(coordinates)
+        coordinates
     }
 }
 
-/// What is released: the tilted minimum, and the noise on it.
-fn events(epsilon: f64, delta: f64) -> [Event; 2] {
-    [Event::Approximate { epsilon, delta }, Event::Gaussian { noise_multiplier: OUTPUT_MULTIPLIER }]
+/// What is released by so many fits: each time the tilted minimum, and the noise on it.
+fn events(epsilon: f64, delta: f64, fits: usize) -> impl Iterator<Item = Event> {
+    let tilt = Event::Approximate { epsilon, delta: tilt_delta(delta, fits) };
+    let both = [tilt, Event::Gaussian { noise_multiplier: OUTPUT_MULTIPLIER }];
+    std::iter::repeat_n(both, fits).flatten()
+}
+
+/// The delta of a tilt.
+fn tilt_delta(delta: f64, fits: usize) -> f64 {
+    TILT_DELTA * delta / fits as f64
 }
 
 fn unreachable(reason: String) -> CalibrateError {
@@ -280,7 +310,7 @@ mod tests {
         let runs = RUNS;
         let above = (0..runs).filter(|run| {
             let release = perturbation.release(purpose, &RandomSource::from_seed(*run));
-            perturbation.minimum(&design, 1.0, &release, paid(release.charge())).unwrap()[0] > 0.5
+            perturbation.minima(&design, 1.0, &release, paid(release.charge())).unwrap()[0][0] > 0.5
         });
         above.count() as f64 / runs as f64
     }
@@ -298,7 +328,7 @@ mod tests {
     #[test]
     fn a_release_keeps_its_promise_and_one_with_less_noise_does_not() {
         let target = Target::new(1.0, 1e-2);
-        let sound = Perturbation::calibrate(1.0, LAMBDA, 2.0, 1, &target, &[]).unwrap();
+        let sound = Perturbation::calibrate(1.0, LAMBDA, 2.0, 1, 1, &target, &[]).unwrap();
         assert!(!violates(&sound, 1.0, 1e-2));
         let broken = Perturbation { deviation: sound.deviation / 6.0, ..sound };
         assert!(violates(&broken, 1.0, 1e-2), "the test has to see a sixth of the noise");
@@ -345,13 +375,13 @@ mod tests {
     fn the_event_costs_no_more_than_the_target() {
         let before = [Event::Added { epsilon: 0.01 }];
         let target = Target::new(1.0, 1e-5);
-        let perturbation = Perturbation::calibrate(1.5, 30.0, 1e3, 1, &target, &before).unwrap();
+        let perturbation = Perturbation::calibrate(1.5, 30.0, 1e3, 1, 1, &target, &before).unwrap();
         let all = Event::Compose(before.iter().cloned().chain([perturbation.event]).collect());
         let account = Accountant::new(Neighbouring::AddRemove).compose(&all).unwrap();
         let spent = account.epsilon(1e-5).unwrap().epsilon;
         assert!((0.99..=1.0).contains(&spent), "{spent}");
         let tight =
-            Perturbation::calibrate(1.5, 1e-3, 1e3, 1, &target, &[]).unwrap_err().to_string();
+            Perturbation::calibrate(1.5, 1e-3, 1e3, 1, 1, &target, &[]).unwrap_err().to_string();
         assert!(tight.contains("raise --l2"), "{tight}");
     }
 
@@ -361,7 +391,8 @@ mod tests {
         for (norm, records) in [(1.0, 1e3), (1e3, 1e3), (1e3, 1e6), (1.0, 1e8), (1e-3, 1e6)] {
             // As `fit` has it: the curvature takes a tenth, and 1e-4 beside the mean loss at the least.
             let lambda = Perturbation::least_lambda(norm, 0.1).max(1e-4 * records);
-            let found = Perturbation::calibrate(norm, lambda, records, 100, &target, &[]).unwrap();
+            let found =
+                Perturbation::calibrate(norm, lambda, records, 100, 1, &target, &[]).unwrap();
             // Of all sums of weights within reach, those of the slopes alone.
             let weights = (2.0 * records * 2_f64.ln() / lambda).sqrt();
             let errs = records * norm * (10.0 + 0.75 * norm * weights) * f64::EPSILON / 2.0;
@@ -380,16 +411,16 @@ mod tests {
         for (norm, lambda) in
             [(1.0, -0.3), (1.0, nan), (1.0, 0.0), (1.0, f64::INFINITY), (nan, 1.0), (-1.0, 1.0)]
         {
-            let refused = Perturbation::calibrate(norm, lambda, 10.0, 1, &target, &[]);
+            let refused = Perturbation::calibrate(norm, lambda, 10.0, 1, 1, &target, &[]);
             assert!(refused.is_err(), "{norm} {lambda}");
         }
         for records in [nan, -1e9, f64::INFINITY] {
-            assert!(Perturbation::calibrate(1.0, 1.0, records, 1, &target, &[]).is_err());
+            assert!(Perturbation::calibrate(1.0, 1.0, records, 1, 1, &target, &[]).is_err());
         }
         let generous = Target::new(100.0, 1e-5);
-        let lost = Perturbation::calibrate(1.0, 1e-12, 10.0, 1, &generous, &[]).unwrap_err();
+        let lost = Perturbation::calibrate(1.0, 1e-12, 10.0, 1, 1, &generous, &[]).unwrap_err();
         assert!(lost.to_string().contains("lost in the rounding"), "{lost}");
-        let endless = Perturbation::calibrate(1.0, 1e-8, 10.0, 1, &generous, &[]).unwrap_err();
+        let endless = Perturbation::calibrate(1.0, 1e-8, 10.0, 1, 1, &generous, &[]).unwrap_err();
         assert!(endless.to_string().contains("might not end"), "{endless}");
     }
 }

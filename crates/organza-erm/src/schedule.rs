@@ -32,6 +32,8 @@ pub struct LinearSchedule {
     pub units: f64,
     /// The number of groups (m), where one of them is visited in each step.
     pub groups: Option<u64>,
+    /// How many models are fitted beside each other.
+    pub models: usize,
 }
 
 impl Schedule for LinearSchedule {
@@ -43,7 +45,7 @@ impl Schedule for LinearSchedule {
         let whole = self.settings.input().whole_norm();
         let reach = self.units * epsilon / (-2.0 * libm::log(*delta)).sqrt();
         let longest = self.longest_step();
-        let room = WANDER * reach / (whole * self.settings.record_clip() * longest);
+        let room = WANDER * reach / (whole * self.clip() * longest);
         let usual = match method {
             Method::Printed => (0.01 * self.visited().powi(2)).max(self.units),
             Method::Corrected | Method::PoissonGroups => {
@@ -94,12 +96,10 @@ impl Schedule for LinearSchedule {
                 let draw = draw.unwrap_or_default();
                 selection.threshold = self.threshold(draw / 2.0);
                 selection.cap = match rule {
-                    SelectionRule::Exponential => {
-                        self.settings.record_clip() * self.units.sqrt() / batch
-                    }
+                    SelectionRule::Exponential => self.clip() * self.units.sqrt() / batch,
                     _ => f64::INFINITY,
                 };
-                let shape = Shape::table(self.coordinates(), 1)?;
+                let shape = self.shape()?;
                 (selection.settings(&shape, draw), gaussian(noise_multiplier))
             }
             _ => (SelectionSettings::Everything, gaussian(together)),
@@ -122,7 +122,7 @@ impl Schedule for LinearSchedule {
         OptimizerSettings::Projected(Projection {
             learning_rate: settings.learning_rate.unwrap_or(usual) as f32,
             l2: settings.l2.unwrap_or(L2),
-            shrinking: self.features,
+            shrinking: self.features * self.models as u64,
             constraint: settings.region(),
             average_from: steps / 2,
         })
@@ -130,8 +130,23 @@ impl Schedule for LinearSchedule {
 }
 
 impl LinearSchedule {
+    /// All coordinates of all models.
     fn coordinates(&self) -> u64 {
+        self.rows() * self.models as u64
+    }
+
+    /// The coordinates of one model.
+    fn rows(&self) -> u64 {
         self.features + u64::from(self.settings.intercept)
+    }
+
+    fn shape(&self) -> Result<Shape, CalibrationError> {
+        Ok(Shape::table(self.rows(), self.models as u64)?)
+    }
+
+    /// The clip of a unit's gradient over all models: of K slopes, half each at the start, the norm is sqrt(K) / 2.
+    fn clip(&self) -> f64 {
+        self.settings.record_clip() * (0.5 * (self.models as f64).sqrt()).max(1.0)
     }
 
     fn visited(&self) -> f64 {
@@ -184,7 +199,7 @@ impl LinearSchedule {
     /// How far one unit moves the averaged gradient.
     fn sensitivity(&self) -> f64 {
         let (_, batch) = self.sampling();
-        let share = self.settings.record_clip() / batch;
+        let share = self.clip() / batch;
         match self.settings.method.neighbouring() {
             Neighbouring::AddRemove => share,
             Neighbouring::ReplaceOne => 2.0 * share,
@@ -212,11 +227,11 @@ impl LinearSchedule {
     ) -> Result<Plan, CalibrationError> {
         let (rate, expected_batch) = self.sampling();
         let plan = Plan::new(PlanSettings {
-            shape: Shape::table(self.coordinates(), 1)?,
+            shape: self.shape()?,
             neighbouring: self.settings.method.neighbouring(),
             rate,
             expected_batch,
-            clip: self.settings.record_clip(),
+            clip: self.clip(),
             selection,
             noise,
         })?;

@@ -13,16 +13,17 @@ const PARTS: usize = 10;
 /// Figures of a model on some rows. *Not private.*
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scores {
-    /// The mean loss.
+    /// The mean loss; with more than two classes the sum of those of telling each from all others.
     pub loss: f64,
     /// The mean loss of the best constant, which a model that learned something is below.
     pub constant_loss: f64,
     /// The share of rows whose class is the likelier one; none where there are no classes.
     pub accuracy: Option<f64>,
-    /// The probability that a row of class 1 is ranked above one of class 0, ties counted half.
+    /// The probability that a row of class 1 is ranked above one of class 0, ties counted half; with more than two classes
+    /// the mean of those of each against all others.
     pub auc: Option<f64>,
     /// How many rows of each class (first) are taken for each (second); none where there are no classes.
-    pub confusion: Option<[[u64; 2]; 2]>,
+    pub confusion: Option<Vec<Vec<u64>>>,
     /// The part of the variance that linear regression explains.
     pub r_squared: Option<f64>,
     /// The mean deviance: twice the loss above that of a model that knows every label.
@@ -36,53 +37,99 @@ pub struct Scores {
 /// The mean loss of a model. *Not private.*
 pub(crate) fn mean_loss(model: &LinearModel, rows: &SparseRows) -> f64 {
     let design = design(model, rows);
-    let coordinates = model.coordinates();
-    let loss = |row| model.loss.value(design.margin(row, &coordinates), design.label(row));
-    (0..rows.len()).map(loss).sum::<f64>() / rows.len().max(1) as f64
+    let loss = |index: usize| {
+        let coordinates = model.coordinates(index);
+        let loss =
+            |row| model.loss.value(design.margin(row, &coordinates), design.label(row, index));
+        (0..rows.len()).map(loss).sum::<f64>() / rows.len().max(1) as f64
+    };
+    (0..model.models()).map(loss).sum()
 }
 
 fn design<'a>(model: &LinearModel, rows: &'a SparseRows) -> Design<'a> {
-    Design::new(Cow::Borrowed(rows), model.features(), model.bound, model.has_intercept)
+    let (rows, features) = (Cow::Borrowed(rows), model.features());
+    Design::new(rows, features, model.bound, model.has_intercept).with_classes(model.classes.len())
 }
 
 /// Measures a model.
 pub fn score(model: &LinearModel, rows: &SparseRows) -> Scores {
     let design = design(model, rows);
-    let coordinates = model.coordinates();
-    let count = rows.len().max(1) as f64;
-    let (mut loss, mut best) = (0.0, 0.0);
-    let mut confusion = [[0; 2]; 2];
-    let mut pairs = Vec::with_capacity(rows.len());
-    let mut gradient = vec![0.0; coordinates.len()];
-    for index in 0..rows.len() {
-        let (margin, label) = (design.margin(index, &coordinates), design.label(index));
-        loss += model.loss.value(margin, label);
-        best += least_loss(model.loss, label);
-        confusion[usize::from(label > 0.5)][usize::from(margin > 0.0)] += 1;
-        let slope = model.loss.slope(margin, label) / count;
-        for (column, value) in design.entries(index) {
-            gradient[column as usize] += slope * value;
-        }
-        pairs.push((margin, label));
-    }
-    let constant = model.loss.constant(pairs.iter().map(|(_, label)| label).sum::<f64>() / count);
-    let constant_loss =
-        pairs.iter().map(|(_, label)| model.loss.value(constant, *label)).sum::<f64>();
-    let correct = (confusion[0][0] + confusion[1][1]) as f64;
+    let parts: Vec<Part> = (0..model.models()).map(|it| part(model, &design, it)).collect();
     let classes = matches!(model.loss, Loss::Logistic | Loss::Sigmoid);
+    let confusion = classes.then(|| confusion(model, rows));
+    let sum = |value: &dyn Fn(&Part) -> f64| parts.iter().map(value).sum::<f64>();
+    let (loss, constant_loss) = (sum(&|it| it.loss), sum(&|it| it.constant_loss));
+    let areas: Vec<f64> = parts.iter().filter_map(|it| area(&it.pairs)).collect();
+    let correct = |table: &Vec<Vec<u64>>| (0..table.len()).map(|it| table[it][it]).sum::<u64>();
+    let mut pairs = parts.iter().flat_map(|it| it.pairs.iter().copied()).collect::<Vec<_>>();
     pairs.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
     Scores {
-        loss: loss / count,
-        constant_loss: constant_loss / count,
-        accuracy: classes.then_some(correct / count),
-        auc: if classes { area(&pairs) } else { None },
-        confusion: classes.then_some(confusion),
+        loss,
+        constant_loss,
+        accuracy: confusion.as_ref().map(|it| correct(it) as f64 / rows.len().max(1) as f64),
+        auc: (classes && areas.len() == parts.len())
+            .then(|| areas.iter().sum::<f64>() / areas.len() as f64),
+        confusion,
         r_squared: (model.loss == Loss::Linear && constant_loss > 0.0)
             .then_some(1.0 - loss / constant_loss),
-        deviance: 2.0 * (loss - best) / count,
-        squared_gradient: gradient.iter().map(|slope| slope * slope).sum(),
+        deviance: 2.0 * sum(&|it| it.loss - it.best),
+        squared_gradient: sum(&|it| it.squared_gradient),
         calibration: calibration(model.loss, &pairs),
     }
+}
+
+/// What one of the models does, in means over rows.
+struct Part {
+    loss: f64,
+    /// The loss of a model that knows every label.
+    best: f64,
+    constant_loss: f64,
+    squared_gradient: f64,
+    /// Margins and labels, the least margin first.
+    pairs: Vec<(f64, f64)>,
+}
+
+fn part(model: &LinearModel, design: &Design<'_>, index: usize) -> Part {
+    let coordinates = model.coordinates(index);
+    let count = design.len().max(1) as f64;
+    let mut gradient = vec![0.0; coordinates.len()];
+    let mut pairs: Vec<(f64, f64)> = (0..design.len())
+        .map(|row| (design.margin(row, &coordinates), design.label(row, index)))
+        .collect();
+    for (row, (margin, label)) in pairs.iter().enumerate() {
+        let slope = model.loss.slope(*margin, *label) / count;
+        for (column, value) in design.entries(row) {
+            gradient[column as usize] += slope * value;
+        }
+    }
+    pairs.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
+    let mean = |value: &dyn Fn(f64, f64) -> f64| {
+        pairs.iter().map(|(margin, label)| value(*margin, *label)).sum::<f64>() / count
+    };
+    let constant = model.loss.constant(mean(&|_, label| label));
+    Part {
+        loss: mean(&|margin, label| model.loss.value(margin, label)),
+        best: mean(&|_, label| least_loss(model.loss, label)),
+        constant_loss: mean(&|_, label| model.loss.value(constant, label)),
+        squared_gradient: gradient.iter().map(|slope| slope * slope).sum(),
+        pairs,
+    }
+}
+
+/// How many rows of each class are taken for each.
+fn confusion(model: &LinearModel, rows: &SparseRows) -> Vec<Vec<u64>> {
+    let size = model.models().max(2);
+    let mut table = vec![vec![0; size]; size];
+    for row in rows.iter() {
+        // A sigmoid takes shares for labels.
+        let label =
+            if model.models() > 1 { row.label as usize } else { usize::from(row.label > 0.5) };
+        let class = model.class(&model.predict(&row)).unwrap_or(0);
+        if let Some(place) = table.get_mut(label).and_then(|it| it.get_mut(class)) {
+            *place += 1;
+        }
+    }
+    table
 }
 
 /// The means of predictions and labels in each part of rows that are sorted by their margins.
@@ -142,9 +189,10 @@ mod tests {
         let model = |weight| LinearModel {
             loss: Loss::Linear,
             weights: vec![weight],
-            intercept: 0.0,
+            intercepts: vec![0.0],
             has_intercept: true,
             bound: None,
+            classes: Vec::new(),
         };
         let (right, wrong) = (score(&model(1.0), &rows), score(&model(-1.0), &rows));
         assert_eq!((right.loss, right.r_squared), (0.0, Some(1.0)));
@@ -160,7 +208,7 @@ mod tests {
             classes.push(label, &mut [(0, value)], None).expect("a good row");
         }
         let logistic = score(&LinearModel { loss: Loss::Logistic, ..model(1.0) }, &classes);
-        assert_eq!(logistic.confusion, Some([[2, 0], [1, 1]]));
+        assert_eq!(logistic.confusion, Some(vec![vec![2, 0], vec![1, 1]]));
         assert_eq!((logistic.accuracy, logistic.auc), (Some(0.75), Some(1.0)));
         assert!((logistic.constant_loss - 2_f64.ln()).abs() < 1e-12);
     }

@@ -3,6 +3,7 @@
 use crate::bounds::InputBounds;
 use crate::loss::Loss;
 use crate::reader::Reader;
+use organza_data::sparse::Classes;
 use organza_ledger::{LedgerSettings, Neighbouring, Unit};
 use organza_mechanism::{NoisyCount, SelectionRule};
 use organza_train::check::{
@@ -11,10 +12,13 @@ use organza_train::check::{
 use organza_train::settings::{EngineSettings, RunSettings, Steps};
 use organza_train::{Constraint, SettingError};
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 /// The version of the settings' form.
 const SETTINGS_VERSION: u64 = 3;
+/// More classes than anyone tells apart by a linear model.
+const MOST_CLASSES: usize = 1_000;
 /// The weight of the squared norm unless asked otherwise.
 pub(crate) const L2: f64 = 1e-4;
 
@@ -91,6 +95,9 @@ pub struct DataSettings {
     pub test: Option<PathBuf>,
     /// How both are read.
     pub reader: Reader,
+    /// Whether a row that cannot be used ends the fit with an error, which tells that it is there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub strict: bool,
 }
 
 fn record() -> Unit {
@@ -288,7 +295,7 @@ impl Settings {
         let expected = "record, or group with --method dpsgd, sparse or poisson-groups";
         require("--unit", self.unit, fits, expected)?;
         let expected = "left away where the unit is a group: the number of groups would tell how many rows there \
-                        are, and one group more would cut all others anew; name a column with --group";
+                        are, and one group more would cut all others anew; name a column with --user-column";
         optional("--groups", self.groups, |_| !by_group, expected)?;
         let ledger = self.ledger.as_ref().map(|ledger| ledger.path.display());
         let covered = !matches!(self.method, Method::None | Method::Printed) && self.seed.is_none();
@@ -296,6 +303,7 @@ impl Settings {
             "left out with --method none, --method printed and --seed, which no budget covers";
         optional("--ledger", ledger, |_| covered, expected)?;
         optional("--threshold", self.threshold, |it| it.is_finite(), "finite")?;
+        self.check_classes()?;
         let objective = self.method != Method::Objective || self.model == Loss::Logistic;
         let expected = "logistic with --method objective, which needs a slope and a curvature that \
                         are bounded and a slope of one sign; dpsgd fits any model";
@@ -304,6 +312,22 @@ impl Settings {
         let expected =
             "without --radius and --box: its proof is for free weights, which --l2 keeps small";
         require("--method", self.method, free, expected)
+    }
+}
+
+impl Settings {
+    /// Checks what labels are called.
+    fn check_classes(&self) -> Result<(), SettingError> {
+        let columns = self.data.as_ref().and_then(|data| data.reader.columns.as_ref());
+        let Some(classes) = columns.map(|columns| &columns.classes) else { return Ok(()) };
+        if let Classes::Listed(names) = classes {
+            let distinct = names.iter().collect::<HashSet<_>>().len() == names.len();
+            let fits = names.len() >= 2 && names.len() <= MOST_CLASSES && distinct;
+            let expected = "between 2 and 1000 names, each once";
+            require("--classes", names.join(","), fits, expected)?;
+        }
+        let fits = *classes == Classes::Usual || self.model == Loss::Logistic;
+        require("--model", self.model, fits, "logistic where labels are names of classes")
     }
 }
 
@@ -325,6 +349,7 @@ impl RunSettings for Settings {
         engine.units_are_public = NoisyCount::is_public(method.neighbouring());
         // Fits are short: all steps are one charge.
         (engine.training.evaluations, engine.training.checkpoints) = (1, 1);
+        engine.strict = self.data.as_ref().is_some_and(|data| data.strict);
         (engine.ledger, engine.seed) = (self.ledger.clone(), self.seed);
         engine
     }

@@ -18,7 +18,7 @@ const OBJECTIVE_L2: f64 = 1e-4;
 /// The purpose of objective perturbation.
 const OBJECTIVE: &str = "objective";
 
-/// The first coordinates: zero, or the minimum.
+/// The first coordinates of each model: zero, or the minimum.
 pub(crate) fn start(
     settings: &Settings,
     task: &LinearTask<'_>,
@@ -27,23 +27,26 @@ pub(crate) fn start(
     let coordinates = match settings.method {
         Method::None => exact(settings, task),
         Method::Objective => perturbed(settings, task, releases)?,
-        _ => vec![0.0; usize::try_from(task.design.coordinates())?],
+        _ => vec![vec![0.0; usize::try_from(task.design.coordinates())?]; task.design.models()],
     };
-    let parameters = coordinates.into_iter().map(|value| value as f32).collect();
+    let parameters = (0..coordinates.first().map_or(0, Vec::len))
+        .flat_map(|column| coordinates.iter().map(move |model| model[column] as f32))
+        .collect();
     Ok(Start { parameters, ..Start::default() })
 }
 
 /// The minimum without privacy.
-fn exact(settings: &Settings, task: &LinearTask<'_>) -> Vec<f64> {
-    let objective = Objective {
+fn exact(settings: &Settings, task: &LinearTask<'_>) -> Vec<Vec<f64>> {
+    let objective = |model| Objective {
         design: &task.design,
+        model,
         loss: settings.model,
         divisor: task.design.len() as f64,
         l2: settings.l2.unwrap_or(L2),
         intercept_in_norm: false,
         linear: None,
     };
-    objective.minimise(EXACT)
+    (0..task.design.models()).map(|model| objective(model).minimise(EXACT)).collect()
 }
 
 /// The minimum of a tilted objective, which is charged.
@@ -51,22 +54,23 @@ fn perturbed(
     settings: &Settings,
     task: &LinearTask<'_>,
     releases: &mut Releases<'_>,
-) -> Result<Vec<f64>, Failure> {
+) -> Result<Vec<Vec<f64>>, Failure> {
     let units = releases.units(task.units())? as f64;
     let Settings { epsilon, delta, l2, .. } = *settings;
     let norm = settings.input().whole_norm();
     let (target, before) = (Target::new(epsilon, delta), releases.before());
+    let fits = task.design.models();
     let lambda = match l2 {
         Some(l2) => l2 * units,
         None => {
-            let least = Perturbation::least_lambda(norm, CURVATURE_SHARE * epsilon);
-            let (_, deviation) = Perturbation::tilt(norm, least, &target, before)?;
+            let least = Perturbation::least_lambda(norm, CURVATURE_SHARE * epsilon / fits as f64);
+            let (_, deviation) = Perturbation::tilt(norm, least, fits, &target, before)?;
             least.max(norm * deviation * TILT_SHRINKAGE).max(OBJECTIVE_L2 * units)
         }
     };
     let size = task.design.coordinates();
-    let perturbation = Perturbation::calibrate(norm, lambda, units, size, &target, before)?;
+    let perturbation = Perturbation::calibrate(norm, lambda, units, size, fits, &target, before)?;
     let release = perturbation.release(OBJECTIVE, releases.source());
     let paid = releases.charge(release.charge())?;
-    Ok(perturbation.minimum(&task.design, units, &release, paid)?)
+    Ok(perturbation.minima(&task.design, units, &release, paid)?)
 }

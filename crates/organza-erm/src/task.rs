@@ -12,7 +12,10 @@ use organza_train::{Losses, ReadRows, Task, WriteRows};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Rows of a linear model: one table, a coordinate a row, the intercept last.
+/// Margins of so many models need no memory of their own.
+const FEW: usize = 16;
+
+/// Rows of linear models: one table, a coordinate a row with a value for each model, the intercept last.
 #[derive(Debug)]
 pub struct LinearTask<'a> {
     pub(crate) design: Design<'a>,
@@ -24,10 +27,12 @@ pub struct LinearTask<'a> {
     pub(crate) named: Option<Arc<Groups>>,
     /// Whether the unit is a group, with its mean gradient.
     pub(crate) by_group: bool,
+    /// What classes are called, if they have names.
+    pub(crate) classes: Vec<String>,
 }
 
 impl<'a> LinearTask<'a> {
-    /// The rows of a fit with `features` features: of bounded norm, with bounded labels, unless it is without privacy.
+    /// The rows of a fit with `features` features and these classes: of bounded norm, with bounded labels, unless it is without privacy.
     ///
     /// # Errors
     /// If a label is no finite number, and that is no secret.
@@ -36,6 +41,7 @@ impl<'a> LinearTask<'a> {
         rows: Cow<'a, SparseRows>,
         features: u64,
         named: Option<Arc<Groups>>,
+        classes: Vec<String>,
     ) -> Result<Self, FitError> {
         let design = match settings.method {
             Method::None => {
@@ -48,8 +54,9 @@ impl<'a> LinearTask<'a> {
             }
             _ => Design::bounded(rows, features, settings.model, &settings.input()),
         };
+        let design = design.with_classes(classes.len());
         let (by_group, label_unit) = (settings.by_group(), settings.label_unit());
-        Ok(Self { design, test: None, loss: settings.model, label_unit, named, by_group })
+        Ok(Self { design, test: None, loss: settings.model, label_unit, named, by_group, classes })
     }
 
     /// The records of a unit.
@@ -60,24 +67,22 @@ impl<'a> LinearTask<'a> {
         own.into_iter().chain(named.iter().map(|record| *record as usize))
     }
 
-    /// The model with these coordinates.
+    /// The model with these coordinates, those of a column beside each other.
     pub(crate) fn model(&self, mut weights: Vec<f64>) -> LinearModel {
         weights.iter_mut().for_each(|weight| *weight *= self.label_unit);
-        let has_intercept = self.design.intercept();
-        let intercept = if has_intercept { weights.pop().unwrap_or(0.0) } else { 0.0 };
-        LinearModel {
-            loss: self.loss,
-            weights,
-            intercept,
-            has_intercept,
-            bound: self.design.bound(),
-        }
+        let (models, has_intercept) = (self.design.models(), self.design.intercept());
+        let intercepts = match has_intercept {
+            true => weights.split_off(weights.len().saturating_sub(models)),
+            false => vec![0.0; models],
+        };
+        let (classes, bound) = (self.classes.clone(), self.design.bound());
+        LinearModel { loss: self.loss, weights, intercepts, has_intercept, bound, classes }
     }
 }
 
 impl Task for LinearTask<'_> {
     fn tables(&self) -> Vec<(u64, u64)> {
-        vec![(self.design.coordinates(), 1)]
+        vec![(self.design.coordinates(), self.design.models() as u64)]
     }
 
     fn units(&self) -> u64 {
@@ -98,24 +103,38 @@ impl Task for LinearTask<'_> {
     fn gradient(&self, unit: u64, _: &[u32], weights: &dyn ReadRows, gradient: &mut dyn WriteRows) {
         // A rule that sees this unit alone.
         let share = 1.0 / self.records(unit).count().max(1) as f64;
+        let (mut few, mut many);
+        let slopes = match self.design.models() {
+            models @ ..=FEW => {
+                few = [0.0; FEW];
+                &mut few[..models]
+            }
+            models => {
+                many = vec![0.0; models];
+                &mut many[..]
+            }
+        };
         for record in self.records(unit) {
-            let weight = |column| weights.row(column).first().map_or(0.0, |it| f64::from(*it));
-            let entries = self.design.entries(record);
-            let margin: f64 = entries.map(|(column, value)| weight(column) * value).sum();
-            let label = self.design.label(record) / self.label_unit;
-            let slope = share * self.loss.slope(margin, label);
+            slopes.fill(0.0);
             for (column, value) in self.design.entries(record) {
-                if let Some(place) = gradient.row(column).first_mut() {
-                    *place += (slope * value) as f32;
-                }
+                let row = weights.row(column).iter();
+                slopes.iter_mut().zip(row).for_each(|(sum, it)| *sum += f64::from(*it) * value);
+            }
+            for (model, slope) in slopes.iter_mut().enumerate() {
+                let label = self.design.label(record, model) / self.label_unit;
+                *slope = share * self.loss.slope(*slope, label);
+            }
+            for (column, value) in self.design.entries(record) {
+                let row = gradient.row(column).iter_mut();
+                row.zip(&*slopes).for_each(|(place, slope)| *place += (slope * value) as f32);
             }
         }
     }
 
     fn evaluate(&self, weights: &dyn ReadRows) -> Losses {
-        let column =
-            |column: u64| weights.row(column as u32).first().map_or(0.0, |it| f64::from(*it));
-        let model = self.model((0..self.design.coordinates()).map(column).collect());
+        let columns = 0..self.design.coordinates() as u32;
+        let coordinates = columns.flat_map(|column| weights.row(column)).map(|it| f64::from(*it));
+        let model = self.model(coordinates.collect());
         let test = self.test.as_ref().map_or(f64::NAN, |rows| mean_loss(&model, rows));
         Losses { train: mean_loss(&model, self.design.rows()), validation: f64::NAN, test }
     }

@@ -38,14 +38,15 @@ fn settings(method: Method) -> Settings {
 
 fn task<'a>(settings: &Settings, rows: &'a SparseRows) -> LinearTask<'a> {
     let named = Some(Arc::new(Groups::by_name(rows.groups().unwrap())));
-    LinearTask::new(settings, Cow::Borrowed(rows), 1, named).unwrap()
+    LinearTask::new(settings, Cow::Borrowed(rows), 1, named, Vec::new()).unwrap()
 }
 
 /// The plan at the noise that a fit with these settings finds.
 fn plan(settings: &Settings) -> Plan {
     let corrected = settings.method == Method::Corrected;
     let (units, groups) = if corrected { (4.0, Some(2)) } else { (2.0, None) };
-    let schedule = LinearSchedule { settings: settings.clone(), features: 1, units, groups };
+    let schedule =
+        LinearSchedule { settings: settings.clone(), features: 1, units, groups, models: 1 };
     let target = organza_accountant::calibrate::Target {
         neighbouring: settings.method.neighbouring(),
         ..organza_accountant::calibrate::Target::new(settings.epsilon, settings.delta)
@@ -113,7 +114,7 @@ fn a_unit_reads_what_it_says() {
         let mut settings = Settings::new(Loss::Logistic);
         settings.method = method;
         let named = Some(Arc::new(Groups::by_name(rows.groups().unwrap())));
-        let task = LinearTask::new(&settings, Cow::Borrowed(&rows), 9, named).unwrap();
+        let task = LinearTask::new(&settings, Cow::Borrowed(&rows), 9, named, Vec::new()).unwrap();
         assert_eq!(task.units(), if method == Method::Dpsgd { 12 } else { 4 });
         Poisoned::new(&task).check(0..task.units());
     }

@@ -73,7 +73,7 @@ fn without_privacy_a_label_that_is_no_number_is_named() {
     let error = fitted(&settings(Loss::Linear, Method::None), &rows(&labels)).unwrap_err();
     assert_eq!(error.to_string(), "the label of row 42 is NaN: mend it, or leave the row out");
     let far = fitted(&settings(Loss::Linear, Method::None), &rows(&[50.0])).unwrap().model;
-    assert!(far.intercept > 40.0, "labels are as they are: {far:?}");
+    assert!(far.intercepts[0] > 40.0, "labels are as they are: {far:?}");
 }
 
 /// Runs of rows would shift where one record is missing, so the unit `group` needs a name for each; and whoever names groups
@@ -86,10 +86,10 @@ fn groups_are_named_where_they_count_and_nowhere_else() {
     assert!(fitted(&by_group, &named).is_ok());
     by_group.groups = Some(30);
     let error = fitted(&by_group, &named).unwrap_err().to_string();
-    assert!(error.contains("name a column with --group"), "{error}");
+    assert!(error.contains("name a column with --user-column"), "{error}");
     for method in [Method::None, Method::Objective, Method::Dpsgd, Method::Sparse] {
         let error = fitted(&settings(Loss::Logistic, method), &named).unwrap_err().to_string();
-        assert!(error.starts_with("--group is given"), "{error}");
+        assert!(error.starts_with("--user-column is given"), "{error}");
         assert!(error.contains("poisson-groups") && error.contains("corrected"), "{error}");
     }
     assert!(fitted(&settings(Loss::Logistic, Method::Corrected), &named).is_ok());
@@ -114,7 +114,7 @@ fn large_labels_are_fitted_as_small_ones_are() {
         fitted(&settings, &rows(&[0.3 * size, -0.1 * size, 0.9 * size])).unwrap().model
     };
     let (small, large) = (fit(1.0), fit(1e6));
-    for (small, large) in small.coordinates().iter().zip(large.coordinates()) {
+    for (small, large) in small.coordinates(0).iter().zip(large.coordinates(0)) {
         assert!((small - large / 1e6).abs() <= 1e-6 * small.abs(), "{small} {large}");
     }
 }

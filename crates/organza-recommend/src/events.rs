@@ -3,7 +3,7 @@
 use crate::histories::{FULL_WEIGHT, Histories};
 use crate::settings::{EventSettings, NewestEvents};
 use organza_data::DataError;
-use organza_data::source::each_row;
+use organza_data::table::Table;
 use std::collections::HashMap;
 use std::path::Path;
 use thiserror::Error;
@@ -69,13 +69,13 @@ impl Events {
         let mut rows: Vec<Vec<Event>> = Vec::new();
         let mut left_out = 0;
         let mut overflow = false;
-        let EventSettings { path, user, item, weight, newest } = settings;
+        let EventSettings { path, format, user, item, weight, newest } = settings;
         let mut columns = vec![user.as_str(), item.as_str()];
         columns.extend(weight.iter().map(|weight| weight.column.as_str()));
         columns.extend(newest.iter().map(|newest| newest.column.as_str()));
-        each_row(path, &columns, &mut |row| {
-            let fields = row.fields.unwrap_or(&[]);
-            let field = |at: usize| fields.get(at).and_then(Option::as_deref).map(str::trim);
+        Table::open(path, *format)?.each_row(&columns, &mut |row| {
+            let fields = row.fields.unwrap_or_default();
+            let field = |at: usize| fields.get(at).copied().flatten().map(str::trim);
             let number = |at: usize| field(at)?.parse::<f64>().ok().filter(|it| it.is_finite());
             let mut event = || {
                 let user = field(0).filter(|user| !user.is_empty())?;
@@ -242,6 +242,7 @@ mod tests {
         std::fs::write(&path, text).unwrap();
         let mut settings = EventSettings {
             path,
+            format: None,
             user: "who".to_owned(),
             item: "what".to_owned(),
             weight: None,

@@ -1,6 +1,7 @@
 //! The settings of a recommender, as they stand in `settings.json`.
 
 use crate::release::Rules;
+use organza_data::table::TableForm;
 use organza_ledger::{LedgerSettings, Neighbouring, Unit};
 use organza_train::check::{SettingError, require};
 use organza_train::settings::{EngineSettings, PrivacySettings, RunSettings};
@@ -43,8 +44,11 @@ pub struct Settings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EventSettings {
-    /// A table: CSV, TSV, JSON lines, Parquet, or a folder of such.
+    /// A table: CSV, TSV, JSON lines, Parquet or Arrow, or a folder of such; `-` is standard input.
     pub path: PathBuf,
+    /// The form of the table, if the names of its files do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<TableForm>,
     /// The column that says who.
     pub user: String,
     /// The column that says what.

@@ -16,6 +16,9 @@ use std::collections::BTreeMap;
 /// The version of certificates that is read and written.
 const VERSION: u64 = 2;
 
+/// What a strict run tells without a charge.
+const STRICT: &str = "a record that cannot be used would have ended the run with an error (--strict): that there was none is told \
+                      without a charge, and is not covered by the promise";
 /// What is said where epsilon is not the price of the events.
 pub const DECIDED: &str = "a released number decided the noise of what follows: epsilon is the budget, which holds \
                            whatever number is released, and not the price of the events that came of this one";
@@ -108,6 +111,9 @@ impl Certificate {
         }
         if decided {
             conditions.push(DECIDED.to_owned());
+        }
+        if settings.strict && settings.private {
+            conditions.push(STRICT.to_owned());
         }
         if let Some(seed) = settings.seed {
             conditions.push(format!(

@@ -50,6 +50,9 @@ pub struct EngineSettings {
     pub units_are_public: bool,
     /// Units that were put into the data on purpose, a number that does not depend on it.
     pub added_units: u64,
+    /// Whether a record that cannot be used ends the run with an error instead of being left out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub strict: bool,
     /// The ledger of the data set, where several runs share one budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ledger: Option<LedgerSettings>,
@@ -134,6 +137,7 @@ impl EngineSettings {
             training: TrainingSettings::default(),
             units_are_public: false,
             added_units: 0,
+            strict: false,
             ledger: None,
             seed: None,
         }

@@ -100,7 +100,8 @@ impl Remarks {
 /// # Privacy
 /// It may be refused where it cannot be read as text. A line that is text and has no user is left out
 /// ([`organza_data::LeftOut`]); only a run that is not private, or whose relation is replace-one, refuses it: there the
-/// guarantee is for data in which every unit is one, because their number is taken for public.
+/// guarantee is for data in which every unit is one, because their number is taken for public. So does one that was asked to
+/// be strict, and its certificate says so.
 ///
 /// # Errors
 /// What is wrong with the text, and what to do.
@@ -132,7 +133,8 @@ pub fn read_text(settings: &Settings) -> Result<TokenisedText, PrepareError> {
         _ => Layout::Lines,
     };
     let text = TokenisedText::read(source.as_ref(), &tokeniser, layout)?;
-    if settings.method == Method::None || NoisyCount::is_public(settings.privacy.neighbouring) {
+    let is_public = NoisyCount::is_public(settings.privacy.neighbouring);
+    if settings.method == Method::None || is_public || data.strict {
         text.left_out().refuse()?;
     }
     if settings.method == Method::None {

@@ -68,6 +68,9 @@ pub struct DataSettings {
     /// The columns of a table; none if the data is plain text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<TextColumns>,
+    /// Whether a line that cannot be used ends the run with an error, which tells that it is there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub strict: bool,
     /// How many distinct words the built-in corpus can have, if not the usual number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub synthetic_words: Option<usize>,
@@ -207,6 +210,7 @@ impl RunSettings for Settings {
             training: self.training,
             units_are_public: !released.units,
             added_units: canaries::public_units(self),
+            strict: self.data.strict,
             ledger: self.ledger.clone(),
             seed: self.seed,
         }
@@ -285,6 +289,7 @@ impl Settings {
             data: DataSettings {
                 path: None,
                 columns: None,
+                strict: false,
                 synthetic_words: None,
                 synthetic_lines: None,
                 ascii: false,

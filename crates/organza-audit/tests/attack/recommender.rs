@@ -42,6 +42,7 @@ impl Victim for Recommender {
             .expect("a file");
         let events_of = EventSettings {
             path: data,
+            format: None,
             user: "who".to_owned(),
             item: "what".to_owned(),
             weight: None,

@@ -41,7 +41,7 @@ fn settings(method: Method, loss: Loss, clip: f64) -> Settings {
 /// The plan of a fit, at some noise: what is compared is the same noise on other sums.
 fn plan(settings: &Settings, groups: Option<u64>) -> Plan {
     let (settings, units) = (settings.clone(), f64::from(RECORDS + 1));
-    LinearSchedule { settings, features: FEATURES, units, groups }.at_scale(1.0).unwrap()
+    LinearSchedule { settings, features: FEATURES, units, groups, models: 1 }.at_scale(1.0).unwrap()
 }
 
 /// What a step releases of these rows at `weights`.
@@ -52,7 +52,7 @@ fn released(
     step: u64,
     weights: &[f32],
 ) -> Vec<f64> {
-    let task = LinearTask::new(settings, Cow::Borrowed(rows), FEATURES, None).unwrap();
+    let task = LinearTask::new(settings, Cow::Borrowed(rows), FEATURES, None, Vec::new()).unwrap();
     let weights = FlatRows::new(Shape::table(FEATURES + 1, 1).unwrap(), weights);
     let sum = batch(plan, task.units(), step)
         .sum(|unit, gradient| task.gradient(unit, &[], &weights, gradient));

@@ -1,30 +1,52 @@
 //! `organza predict`: what a fitted linear model says about new rows.
 
 use crate::output::Output;
+use crate::usage::UsageError;
 use anyhow::Context;
 use clap::Args;
 use organza_data::sparse::LabelKind;
+use organza_data::table::{TableForm, Values, write_table};
 use organza_erm::{LinearModel, MODEL, READER, Reader};
+use organza_ledger::atomic::{Readers, write};
 use serde::Serialize;
 use std::fmt;
+use std::io;
 use std::path::PathBuf;
 
 /// Predict new rows by a model of `organza erm`
 ///
-/// One number a line: the probability of class 1, a mean, or an expected count.
+/// One line a row: a mean, an expected count, the probability of class 1, or the likeliest of more than two classes and
+/// its probability. With --out a table: the likeliest class by its name, and the probability of each.
 #[derive(Args, Debug)]
 pub(crate) struct Predict {
     /// The folder that `organza erm` wrote
     folder: PathBuf,
-    /// The rows, in the form of those that the model was fitted to; their labels are not looked at
+    /// The rows, with the columns of those that the model was fitted to; labels are not looked at
     #[arg(long, value_name = "PATH")]
     data: PathBuf,
+    /// The form of the rows [default: by the name of the file]
+    #[arg(long, value_parser = crate::names::form_parser())]
+    format: Option<TableForm>,
+    /// Write a table: CSV, TSV, JSON lines, Parquet or Arrow, by the name of the file
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
 }
 
-/// One prediction a row.
+/// What is predicted for each row.
 #[derive(Serialize)]
 struct Predictions {
-    predictions: Vec<f64>,
+    /// A number, or one for each of more than two classes.
+    predictions: Vec<Prediction>,
+    /// The likeliest class of each row; none without classes that have names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    classes: Option<Vec<String>>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Prediction {
+    One(f64),
+    OfEach(Vec<f64>),
 }
 
 impl Predict {
@@ -33,17 +55,79 @@ impl Predict {
         let text = std::fs::read(&path).with_context(|| {
             format!("cannot read {}: is this a folder of `organza erm`?", path.display())
         })?;
-        let reader: Reader = serde_json::from_slice(&text)
+        let mut reader: Reader = serde_json::from_slice(&text)
             .with_context(|| format!("{} has another version", path.display()))?;
+        if reader.columns.is_some() {
+            // The name of the new file says its form, whatever the old one was.
+            reader.format = self
+                .format
+                .or(TableForm::of(&self.data).is_none().then_some(reader.format).flatten());
+        }
         let model = LinearModel::read(&self.folder.join(MODEL))?;
         let rows = reader.read_all(&self.data, LabelKind::Ignored)?;
-        let predictions = rows.iter().map(|row| model.predict(&row)).collect();
-        output.result(&Predictions { predictions })
+        let predictions: Vec<Vec<f64>> = rows.iter().map(|row| model.predict(&row)).collect();
+        let Some(out) = self.out else {
+            return output.result(&Predictions::new(&model, predictions));
+        };
+        let form = TableForm::of(&out).ok_or_else(|| {
+            let problem = format!("`{}` does not say what table to write", out.display());
+            UsageError::new(problem, "call it .csv, .tsv, .jsonl, .parquet or .arrow")
+        })?;
+        let columns = columns(&model, &predictions);
+        write(&out, Readers::Usual, |mut writer| {
+            write_table(&columns, form, &out, &mut writer).map_err(io::Error::other)
+        })
+        .with_context(|| format!("cannot write {}", out.display()))?;
+        output.note(format_args!("{} rows in {}", predictions.len(), out.display()));
+        Ok(())
+    }
+}
+
+/// The columns of a table of predictions.
+fn columns(model: &LinearModel, predictions: &[Vec<f64>]) -> Vec<(String, Values)> {
+    let numbers = |at: usize| Values::Numbers(predictions.iter().map(|it| it[at]).collect());
+    if model.classes.is_empty() {
+        return vec![("prediction".to_owned(), numbers(0))];
+    }
+    let mut columns = vec![("class".to_owned(), Values::Texts(named(model, predictions)))];
+    // Of two classes the one number is that of the second.
+    let first = usize::from(model.models() == 1);
+    for at in 0..model.models() {
+        columns.push((format!("probability of {}", model.class_name(first + at)), numbers(at)));
+    }
+    columns
+}
+
+/// The likeliest class of each row.
+fn named(model: &LinearModel, predictions: &[Vec<f64>]) -> Vec<String> {
+    predictions.iter().map(|it| model.class_name(model.class(it).unwrap_or(0))).collect()
+}
+
+impl Predictions {
+    fn new(model: &LinearModel, predictions: Vec<Vec<f64>>) -> Self {
+        let classes = (!model.classes.is_empty()).then(|| named(model, &predictions));
+        let shown = |of_each: Vec<f64>| match of_each[..] {
+            [one] => Prediction::One(one),
+            _ => Prediction::OfEach(of_each),
+        };
+        Self { predictions: predictions.into_iter().map(shown).collect(), classes }
     }
 }
 
 impl fmt::Display for Predictions {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.predictions.iter().try_for_each(|prediction| writeln!(formatter, "{prediction}"))
+        let mut classes = self.classes.iter().flatten();
+        for prediction in &self.predictions {
+            let class = classes.next();
+            match (prediction, class) {
+                (Prediction::One(one), None) => writeln!(formatter, "{one}")?,
+                (Prediction::One(one), Some(class)) => writeln!(formatter, "{class}\t{one}")?,
+                (Prediction::OfEach(all), class) => {
+                    let most = all.iter().copied().fold(0.0, f64::max);
+                    writeln!(formatter, "{}\t{most}", class.map_or("", String::as_str))?;
+                }
+            }
+        }
+        Ok(())
     }
 }

@@ -3,10 +3,12 @@
 use super::report::REPORT;
 use crate::command::ledger::LedgerOptions;
 use crate::memory::peak_megabytes;
+use crate::names::form_parser;
 use crate::output::{DOUBT, GOOD, Output};
 use crate::running::{RunOptions, Trained, warn_of_delta};
 use crate::usage::UsageError;
 use clap::Args;
+use organza_data::table::TableForm;
 use organza_ledger::SharedTotal;
 use organza_recommend::quality::Quality;
 use organza_recommend::settings::{EventSettings, NewestEvents, WeightColumn};
@@ -50,6 +52,9 @@ pub(crate) struct Recommender {
     /// A table of events [default: a built-in synthetic shop]
     #[arg(long, value_name = "FILE", requires = "user_column", requires = "item_column")]
     data: Option<PathBuf>,
+    /// The form of the table [default: by the name of the file]
+    #[arg(long, requires = "data", value_parser = form_parser())]
+    format: Option<TableForm>,
     /// The column that says who
     #[arg(long, value_name = "NAME", requires = "data")]
     user_column: Option<String>,
@@ -132,6 +137,7 @@ impl Recommender {
         let data = match (&self.data, &self.user_column, &self.item_column) {
             (Some(path), Some(user), Some(item)) => Some(EventSettings {
                 path: path.clone(),
+                format: self.format,
                 user: user.clone(),
                 item: item.clone(),
                 weight: self

@@ -10,18 +10,19 @@ use std::path::Path;
 /// is a file of another kind, and memory stays bounded.
 pub const LONGEST_LINE: usize = 16 << 20;
 
-const GZIP: [u8; 2] = [0x1f, 0x8b];
+const GZIP: &[u8] = &[0x1f, 0x8b];
+const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// A file to read: where it is and what its text is called.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Named<'a> {
-    pub(super) file: &'a Path,
-    pub(super) name: &'a str,
+pub(crate) struct Named<'a> {
+    pub(crate) file: &'a Path,
+    pub(crate) name: &'a str,
 }
 
-/// Shows every line of `input`, decompressed if it begins like gzip.
-pub(super) fn each_line(
+/// Shows every line of `input`, decompressed if it begins like gzip or zstd.
+pub(crate) fn each_line(
     input: impl Read,
     named: Named<'_>,
     visit: &mut Visit<'_>,
@@ -67,16 +68,18 @@ fn each_line_within(
     }
 }
 
-/// What `input` holds, decompressed if it begins like gzip.
+/// What `input` holds, decompressed if it begins like gzip or zstd.
 pub(crate) fn unpacked<'a>(mut input: impl Read + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
-    let mut head = Vec::with_capacity(GZIP.len());
-    input.by_ref().take(GZIP.len() as u64).read_to_end(&mut head)?;
-    let gzip = head == GZIP;
-    let whole = BufReader::with_capacity(1 << 16, Cursor::new(head).chain(input));
-    Ok(if gzip {
-        Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(whole)))
-    } else {
-        Box::new(whole)
+    const BUFFER: usize = 1 << 16;
+    let mut head = Vec::with_capacity(ZSTD.len());
+    input.by_ref().take(ZSTD.len() as u64).read_to_end(&mut head)?;
+    let (gzip, zstd) = (head.starts_with(GZIP), head == ZSTD);
+    let whole = BufReader::with_capacity(BUFFER, Cursor::new(head).chain(input));
+    Ok(match (gzip, zstd) {
+        (true, _) => Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(whole))),
+        #[cfg(feature = "parquet")]
+        (_, true) => Box::new(BufReader::with_capacity(BUFFER, zstd::Decoder::with_buffer(whole)?)),
+        _ => Box::new(whole),
     })
 }
 

@@ -7,10 +7,10 @@ mod table;
 
 pub use brown::{BROWN_PACKAGE, Brown, BrownCounts};
 pub use lines::LONGEST_LINE;
-pub(crate) use lines::unpacked;
-pub(crate) use path::TextPath;
+pub(crate) use lines::{Named, each_line, unpacked};
+pub(crate) use path::{TextPath, files, inner_name};
 pub use path::{open, open_columns};
-pub use table::{Row, TextColumns, VisitRow, each_row, refuse_table};
+pub use table::{TextColumns, refuse_table};
 
 use crate::{DataError, LineProblem, Place};
 

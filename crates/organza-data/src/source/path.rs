@@ -4,17 +4,17 @@ use super::lines::{Named, each_line};
 use super::table::TextTable;
 use super::{Brown, TextColumns, TextSource, Visit};
 use crate::DataError;
+use crate::table::Table;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The text of a column of the table at `path`: JSON lines, CSV, TSV or Parquet, or a folder of such.
+/// The text of a column of the table at `path`, or of those in a folder there.
 ///
 /// # Errors
-/// When there is nothing at the path.
+/// When there is nothing at the path, or nobody says what standard input holds.
 pub fn open_columns(path: &Path, columns: TextColumns) -> Result<Box<dyn TextSource>, DataError> {
-    fs::metadata(path).map_err(DataError::read(path))?;
-    Ok(Box::new(TextTable { path: path.to_owned(), columns }))
+    Ok(Box::new(TextTable { table: Table::open(path, columns.format)?, columns }))
 }
 
 /// What `path` holds: `-` is standard input; a `.tgz` or `.tar.gz`, or a folder with the texts of
@@ -62,7 +62,7 @@ impl TextSource for TextPath {
 }
 
 /// The file at a path, or all files of the folder there, in the order of their names.
-pub(super) fn files(path: &Path) -> Result<Vec<PathBuf>, DataError> {
+pub(crate) fn files(path: &Path) -> Result<Vec<PathBuf>, DataError> {
     let mut files = Vec::new();
     match fs::metadata(path).map_err(DataError::read(path))?.is_dir() {
         true => collect(path, &mut files)?,
@@ -72,7 +72,7 @@ pub(super) fn files(path: &Path) -> Result<Vec<PathBuf>, DataError> {
 }
 
 /// The name of a file, or its path inside a folder, the same on every system.
-pub(super) fn inner_name(folder: &Path, file: &Path) -> String {
+pub(crate) fn inner_name(folder: &Path, file: &Path) -> String {
     if folder == file {
         return file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
     }

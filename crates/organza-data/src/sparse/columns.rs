@@ -1,10 +1,12 @@
 //! From the columns of a table to features, by what a person declared about them.
 
-use super::{LabelKind, MOST_FEATURES, RowProblem, SparseRows, UnreleasedRows};
-use crate::DataError;
+use super::{LabelKind, MOST_FEATURES};
+use crate::table::Missing;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use std::path::Path;
+
+/// The place of the label among the columns that have categories.
+pub const CLASSES: u32 = u32::MAX;
 
 /// What a table's columns are. Everything here is declared, and nothing is learned from the data but by a
 /// release with a charge.
@@ -12,7 +14,7 @@ use std::path::Path;
 /// Features are laid out in the order of `features`: a numeric column is one feature, hashed
 /// categories are as many as there are buckets, listed ones as many as are listed and one more for
 /// all that are not.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Columns {
     /// The column of the label; none where rows are only predicted.
@@ -21,13 +23,46 @@ pub struct Columns {
     pub group: Option<String>,
     /// The columns that become features, in order.
     pub features: Vec<Column>,
+    /// What labels are called, where they are classes.
+    #[serde(default, skip_serializing_if = "Classes::are_usual")]
+    pub classes: Classes,
+    /// What stands for nothing beside the usual.
+    #[serde(default, skip_serializing_if = "Missing::is_usual")]
+    pub missing: Missing,
+}
+
+/// What labels are called.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Classes {
+    /// As usual: numbers, `true` and `false`, `yes` and `no`.
+    #[default]
+    Usual,
+    /// These, the first being class 0.
+    Listed(Vec<String>),
+    /// Those that are released, the most frequent being class 0, which stands for all others as well.
+    Private,
+}
+
+impl Classes {
+    fn are_usual(&self) -> bool {
+        *self == Self::Usual
+    }
+
+    /// Their names, if they are known.
+    pub fn names(&self) -> &[String] {
+        match self {
+            Self::Listed(names) => names,
+            Self::Usual | Self::Private => &[],
+        }
+    }
 }
 
 /// One column that becomes features.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Column {
-    /// Numbers. A missing one (empty, `NA` or `NaN`) is zero, the middle of what is known of it.
+    /// Numbers, truth values or dates (as days since 1970). A missing one is zero, the middle of what is known of it.
     Numeric {
         /// Its name.
         name: String,
@@ -82,60 +117,6 @@ impl Column {
     }
 }
 
-/// What stands in a field.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Field<'a> {
-    Missing,
-    /// Only Parquet has numbers as such.
-    #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
-    Number(f64),
-    Text(&'a str),
-}
-
-impl<'a> Field<'a> {
-    /// A field of a text file.
-    pub(super) fn of(text: &'a str) -> Self {
-        match text.trim() {
-            "" | "NA" | "NaN" | "nan" | "null" => Self::Missing,
-            text => Self::Text(text),
-        }
-    }
-
-    fn number(self) -> Option<Option<f64>> {
-        match self {
-            Self::Missing => Some(None),
-            Self::Number(number) if number.is_nan() => Some(None),
-            Self::Number(number) => number.is_finite().then_some(Some(number)),
-            Self::Text(text) => text.parse().ok().filter(|it: &f64| it.is_finite()).map(Some),
-        }
-    }
-
-    fn text(self) -> String {
-        match self {
-            Self::Missing => String::new(),
-            Self::Number(number) => number.to_string(),
-            Self::Text(text) => text.to_owned(),
-        }
-    }
-}
-
-/// Columns found in a header.
-pub(super) struct Resolved<'a> {
-    columns: &'a Columns,
-    labels: LabelKind,
-    label: Option<usize>,
-    group: Option<usize>,
-    /// Place in the row and first feature of each column.
-    places: Vec<(usize, u64)>,
-    /// The place of each listed category.
-    listed: Vec<HashMap<&'a str, u64>>,
-    entries: Vec<(u32, f32)>,
-    /// The first number that stands for a category that is not released.
-    known: u64,
-    /// The number of each of them after that, by column and name.
-    unreleased: HashMap<(u32, String), u32>,
-}
-
 impl Columns {
     /// How many features there are in all.
     pub fn width(&self) -> u64 {
@@ -148,20 +129,45 @@ impl Columns {
         known.map(Column::width).fold(0, u64::saturating_add)
     }
 
-    /// The first column whose categories are still to be released.
+    /// The first column whose categories, or classes, are still to be released.
     pub fn first_private(&self) -> Option<&str> {
-        self.features.iter().find(|column| column.is_private()).map(Column::name)
+        let label = self.label.as_deref().filter(|_| self.classes == Classes::Private);
+        label.or(self.features.iter().find(|column| column.is_private()).map(Column::name))
     }
 
-    /// Refuses to read rows whose categories are still to be released.
-    pub(super) fn need_no_release(&self, path: &Path) -> Result<(), DataError> {
-        let Some(name) = self.first_private() else { return Ok(()) };
-        let problem = format!("the categories of `{name}` are not released yet");
-        Err(DataError::Table { path: path.to_owned(), problem })
+    /// Of how many columns categories or classes are still to be released.
+    pub fn private_columns(&self) -> u64 {
+        let features = self.features.iter().filter(|column| column.is_private()).count();
+        features as u64 + u64::from(self.classes == Classes::Private)
+    }
+
+    /// What is wrong with them, if something is.
+    pub(super) fn problem(&self, labels: LabelKind) -> Option<String> {
+        if self.features.is_empty() {
+            return Some("no column becomes a feature: name some as numeric or categorical".into());
+        }
+        if self.width() == 0 || self.width() > MOST_FEATURES {
+            return Some(format!("{} features are too many or none", self.width()));
+        }
+        if self.label.is_none() && labels != LabelKind::Ignored {
+            return Some("which column is the label? Give --label-column".into());
+        }
+        if !self.features.is_sorted_by_key(Column::is_private) {
+            return Some("columns of private categories must come after all others".into());
+        }
+        self.features.iter().find_map(|column| match column {
+            Column::Numeric { name, range: Some((low, high)) }
+                if !(low < high && low.is_finite() && high.is_finite()) =>
+            {
+                Some(format!("the range of `{name}` is {low} to {high}: give low:high"))
+            }
+            column => (column.width() == 0)
+                .then(|| format!("`{}` has no buckets: give at least 1", column.name())),
+        })
     }
 
     /// The same, with these categories listed in the private columns, in this order: pairs of a column's
-    /// place among the features and a name.
+    /// place among the features ([`CLASSES`] for what labels are called) and a name.
     pub fn with_categories<'c>(
         &self,
         categories: impl IntoIterator<Item = super::Category<'c>>,
@@ -171,6 +177,9 @@ impl Columns {
             listed.entry(column).or_default().push(name.to_owned());
         }
         let mut columns = self.clone();
+        if columns.classes == Classes::Private {
+            columns.classes = Classes::Listed(listed.remove(&CLASSES).unwrap_or_default());
+        }
         for (place, column) in (0..).zip(&mut columns.features) {
             if let Column::Categorical { categories, .. } = column
                 && *categories == Categories::Private
@@ -181,177 +190,41 @@ impl Columns {
         columns
     }
 
-    /// The name of each feature that has one: numeric columns and listed categories.
-    pub fn feature_name(&self, feature: u64) -> Option<String> {
+    /// The column that a feature is of, and its place there.
+    fn column_of(&self, feature: u64) -> Option<(&Column, u64)> {
         let mut first = 0;
-        for column in &self.features {
+        self.features.iter().find_map(|column| {
             let inside = feature.checked_sub(first)?;
-            if inside < column.width() {
-                return Some(match column {
-                    Column::Numeric { name, .. } => name.clone(),
-                    Column::Categorical { name, categories: Categories::Hashed(_) } => {
-                        format!("{name}#{inside}")
-                    }
-                    Column::Categorical { name, categories: Categories::Listed(names) } => {
-                        let other = "(other)".to_owned();
-                        format!("{name}={}", names.get(inside as usize).unwrap_or(&other))
-                    }
-                    Column::Categorical { name, categories: Categories::Private } => {
-                        format!("{name}=(other)")
-                    }
-                });
-            }
             first += column.width();
-        }
-        None
-    }
-
-    /// Finds the columns in a header.
-    pub(super) fn resolve<'a>(
-        &'a self,
-        header: &[String],
-        labels: LabelKind,
-    ) -> Result<Resolved<'a>, String> {
-        let find = |name: &str| {
-            let mut found = header.iter().enumerate().filter(|(_, column)| *column == name);
-            match (found.next(), found.next()) {
-                (Some((place, _)), None) => Ok(place),
-                (None, _) => Err(format!(
-                    "there is no column `{name}`: the header has {}",
-                    header.join(", ")
-                )),
-                (Some(_), Some(_)) => Err(format!("two columns are called `{name}`")),
-            }
-        };
-        if self.features.is_empty() {
-            return Err("no column becomes a feature: name some as numeric or categorical".into());
-        }
-        if self.width() == 0 || self.width() > MOST_FEATURES {
-            return Err(format!("{} features are too many or none", self.width()));
-        }
-        let label = match (&self.label, labels) {
-            (Some(name), LabelKind::Ignored) => find(name).ok(),
-            (Some(name), _) => Some(find(name)?),
-            (None, LabelKind::Ignored) => None,
-            (None, _) => return Err("which column is the label? Give --label".into()),
-        };
-        if !self.features.is_sorted_by_key(Column::is_private) {
-            return Err("columns of private categories must come after all others".into());
-        }
-        let mut first = 0;
-        let mut places = Vec::new();
-        let mut listed = Vec::new();
-        for column in &self.features {
-            if let Column::Numeric { name, range: Some((low, high)) } = column
-                && !(low < high && low.is_finite() && high.is_finite())
-            {
-                return Err(format!("the range of `{name}` is {low} to {high}: give low:high"));
-            }
-            if column.width() == 0 {
-                return Err(format!("`{}` has no buckets: give at least 1", column.name()));
-            }
-            places.push((find(column.name())?, first));
-            listed.push(match column {
-                Column::Categorical { categories: Categories::Listed(names), .. } => {
-                    names.iter().map(String::as_str).zip(0..).collect()
-                }
-                _ => HashMap::new(),
-            });
-            first += column.width();
-        }
-        let group = self.group.as_deref().map(find).transpose()?;
-        Ok(Resolved {
-            columns: self,
-            labels,
-            label,
-            group,
-            places,
-            listed,
-            entries: Vec::new(),
-            known: self.known_width(),
-            unreleased: HashMap::new(),
+            (inside < column.width()).then_some((column, inside))
         })
     }
-}
 
-impl Resolved<'_> {
-    /// Adds a row of fields.
-    pub(super) fn add<'f>(
-        &mut self,
-        field: impl Fn(usize) -> Field<'f>,
-        rows: &mut SparseRows,
-    ) -> Result<(), RowProblem> {
-        let label = match self.label.map(&field) {
-            Some(field) => match (field.number(), self.labels) {
-                (Some(Some(number)), _) => number,
-                (_, LabelKind::Ignored) => f64::NAN,
-                (Some(None), _) => return Err(RowProblem::NoLabel),
-                (None, _) => return Err(RowProblem::LabelNumber(field.text())),
-            },
-            None => f64::NAN,
+    /// Whether a feature is a bucket, which any category may fall into.
+    pub fn is_bucket(&self, feature: u64) -> bool {
+        let hashed = |(column, _): &(&Column, u64)| {
+            matches!(column, Column::Categorical { categories: Categories::Hashed(_), .. })
         };
-        let label = self.labels.accept(label)?;
-        self.entries.clear();
-        let columns = self.columns.features.iter().zip(&self.places).zip(&self.listed);
-        for (number, ((column, (place, first)), listed)) in (0..).zip(columns) {
-            let field = field(*place);
-            let (feature, value) = match column {
-                Column::Numeric { name, range } => match field.number() {
-                    Some(None) => continue,
-                    Some(Some(number)) => (*first, scaled(number, *range) as f32),
-                    None => {
-                        let (column, value) = (name.clone(), field.text());
-                        return Err(RowProblem::Field { column, value });
-                    }
-                },
-                Column::Categorical { name, categories: Categories::Hashed(buckets) } => {
-                    (first + hash(name, &field.text()) % buckets, 1.0)
-                }
-                Column::Categorical { categories: Categories::Listed(names), .. } => {
-                    let text = field.text();
-                    let place = listed.get(text.as_str()).copied();
-                    (first + place.unwrap_or(names.len() as u64), 1.0)
-                }
-                Column::Categorical { categories: Categories::Private, .. } => {
-                    let next = self.unreleased.len() as u32;
-                    let place = self.unreleased.entry((number, field.text())).or_insert(next);
-                    (self.known + u64::from(*place), 1.0)
-                }
-            };
-            self.entries.push((feature as u32, value));
-        }
-        let group = self.group.map(|place| field(place).text());
-        rows.push(label, &mut self.entries, group.as_deref())
+        self.column_of(feature).as_ref().is_some_and(hashed)
     }
 
-    /// No rows yet, of as many features as are known beforehand.
-    pub(super) fn no_rows(&self) -> SparseRows {
-        SparseRows::new(self.columns.first_private().is_none().then(|| self.columns.width()))
+    /// The name of a feature.
+    pub fn feature_name(&self, feature: u64) -> Option<String> {
+        let (column, inside) = self.column_of(feature)?;
+        Some(match column {
+            Column::Numeric { name, .. } => name.clone(),
+            Column::Categorical { name, categories: Categories::Hashed(_) } => {
+                format!("{name}#{inside}")
+            }
+            Column::Categorical { name, categories: Categories::Listed(names) } => {
+                let other = "(other)".to_owned();
+                format!("{name}={}", names.get(inside as usize).unwrap_or(&other))
+            }
+            Column::Categorical { name, categories: Categories::Private } => {
+                format!("{name}=(other)")
+            }
+        })
     }
-
-    /// The rows with the names of the categories that are still to be released.
-    pub(super) fn finish(self, rows: SparseRows) -> UnreleasedRows {
-        let mut names: Vec<_> = self.unreleased.into_iter().collect();
-        names.sort_unstable_by_key(|(_, number)| *number);
-        let names = names.into_iter().map(|(name, _)| name).collect();
-        UnreleasedRows::new(self.columns.clone(), rows, names)
-    }
-}
-
-/// A number of a declared range, mapped to -1 to 1.
-fn scaled(number: f64, range: Option<(f64, f64)>) -> f64 {
-    range.map_or(number, |(low, high)| (2.0 * (number.clamp(low, high) - low) / (high - low)) - 1.0)
-}
-
-/// FNV-1a with a final mix, over `column=value`: the same on every machine and in every version,
-/// because saved models depend on it.
-fn hash(column: &str, value: &str) -> u64 {
-    let bytes = column.bytes().chain([b'=']).chain(value.bytes());
-    let sum = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
-        (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
-    let sum = (sum ^ (sum >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    sum ^ (sum >> 33)
 }
 
 #[cfg(test)]
@@ -359,21 +232,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hash_is_stable_and_spreads() {
-        assert_eq!(hash("color", "red"), hash("color", "red"));
-        assert_ne!(hash("color", "red"), hash("colour", "red"));
-        let mut counts = [0_u32; 64];
-        (0..64_000).for_each(|it| counts[(hash("user", &it.to_string()) % 64) as usize] += 1);
-        // Binomial(64000, 1/64): mean 1000, deviation 31.4; five deviations.
-        assert!(counts.iter().all(|count| count.abs_diff(1_000) < 160), "{counts:?}");
-        assert_eq!(hash("a", "b"), 16_132_378_226_955_258_000);
-    }
-
-    #[test]
     fn features_have_names() {
         let columns = Columns {
-            label: None,
-            group: None,
             features: vec![
                 Column::Numeric { name: "age".into(), range: None },
                 Column::Categorical {
@@ -382,6 +242,7 @@ mod tests {
                 },
                 Column::Categorical { name: "city".into(), categories: Categories::Hashed(8) },
             ],
+            ..Columns::default()
         };
         assert_eq!(columns.width(), 12);
         let name = |feature| columns.feature_name(feature).unwrap_or_default();
@@ -389,5 +250,6 @@ mod tests {
             [name(0), name(2), name(3), name(11), name(12)],
             ["age", "sex=m", "sex=(other)", "city#7", ""]
         );
+        assert_eq!([3, 4, 11, 12].map(|it| columns.is_bucket(it)), [false, true, true, false]);
     }
 }

@@ -39,7 +39,7 @@ fn read(
     let mut entries = Vec::new();
     source.each_line(&mut |line| {
         if let Some(problem) = line.problem {
-            rows.leave_out(line.place, problem.clone());
+            rows.take(Err(problem.clone()), line.place);
             return Ok(());
         }
         let text = line.text.split('#').next().unwrap_or_default();
@@ -47,7 +47,7 @@ fn read(
             return Ok(());
         }
         let outcome = add(text, labels, grouped, &mut entries, &mut rows);
-        rows.take(outcome, line.place);
+        rows.take(outcome.map_err(Into::into), line.place);
         Ok(())
     })?;
     Ok(rows)

@@ -1,10 +1,9 @@
 //! Rows of a sparse table: labels, a few features each, and the group that a row belongs to.
 //!
 //! ```text
-//! libsvm ────────────┐
-//! CSV, TSV ─(Columns)┼─▶ SparseRows
-//! Parquet ──(Columns)┤        ▲
-//!                    └─▶ UnreleasedRows ─▶ counts of categories ─(mechanism)─▶ Columns
+//! libsvm ───────────┬─▶ SparseRows
+//! a table ─(Columns)┤        ▲
+//!                   └─▶ UnreleasedRows ─▶ counts of categories ─(mechanism)─▶ Columns
 //! ```
 //!
 //! Nothing here is private: the rows *are* the data. Widths, ranges and categories are declared by a
@@ -13,25 +12,20 @@
 //! ([`LeftOut`](crate::LeftOut)).
 
 mod columns;
+mod encode;
 mod label;
 mod libsvm;
-#[cfg(feature = "parquet")]
-mod parquet_file;
 mod problem;
+mod read;
 mod rows;
-mod separated;
 mod unreleased;
 
-pub use columns::{Categories, Column, Columns};
+pub use columns::{CLASSES, Categories, Classes, Column, Columns};
 pub use label::LabelKind;
 pub use libsvm::{Grouped, read_libsvm};
-#[cfg(feature = "parquet")]
-pub(crate) use parquet_file::{open_parquet, parquet_text, unreadable_parquet};
-#[cfg(feature = "parquet")]
-pub use parquet_file::{read_parquet, read_unreleased_parquet};
 pub use problem::RowProblem;
+pub use read::{read_table, read_unreleased};
 pub use rows::{Row, SparseRows};
-pub use separated::{read_separated, read_unreleased};
 pub use unreleased::{Category, UnreleasedRows};
 
 /// The widest table: column numbers take 32 bits, and one more coordinate is left for an intercept.

@@ -8,6 +8,14 @@ pub enum RowProblem {
     /// The first word of a libsvm line is no number.
     #[error("the label `{0}` is not a number: a line is `label index:value index:value ...`")]
     LabelNumber(String),
+    /// The label of a table is no number.
+    #[error(
+        "the label `{0}` is not a number: if it is the name of a class, declare them all by --classes"
+    )]
+    LabelText(String),
+    /// The label is none of the declared classes.
+    #[error("the label `{0}` is none of the declared classes")]
+    Class(String),
     /// The label is none that the model knows.
     #[error("the label {value} is out of range: {expected}")]
     Label {

@@ -93,15 +93,15 @@ impl SparseRows {
     }
 
     /// Takes a row whose reading went wrong for one that is left out.
-    /// Counts a row of which nothing can be used.
-    pub(super) fn leave_out(&mut self, place: &Place, problem: LineProblem) {
-        self.left_out.add(place, problem);
+    pub(super) fn take(&mut self, outcome: Result<(), LineProblem>, place: &Place) {
+        if let Err(problem) = outcome {
+            self.left_out.add(place, problem);
+        }
     }
 
-    pub(super) fn take(&mut self, outcome: Result<(), RowProblem>, place: &Place) {
-        if let Err(problem) = outcome {
-            self.left_out.add(place, LineProblem::Row(problem));
-        }
+    /// Gives every label the number that `number` makes of it.
+    pub(super) fn relabel(&mut self, number: impl Fn(f64) -> f64) {
+        self.labels.iter_mut().for_each(|label| *label = number(*label));
     }
 
     /// Gives every column the number that `number` makes of it, which must differ within a row, among so many

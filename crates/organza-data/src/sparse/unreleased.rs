@@ -1,6 +1,6 @@
 //! Rows of a table some of whose categories may be secret, before these are released.
 
-use super::{Categories, Column, Columns, SparseRows};
+use super::{Categories, Classes, Column, Columns, SparseRows};
 use crate::LeftOut;
 use organza_mechanism::ItemCounts;
 use serde::Serialize;
@@ -22,11 +22,18 @@ pub struct UnreleasedRows {
     rows: SparseRows,
     known: u64,
     names: Vec<(u32, String)>,
+    /// The class `classes[i]` is the label i.
+    classes: Vec<(u32, String)>,
 }
 
 impl UnreleasedRows {
-    pub(super) fn new(columns: Columns, rows: SparseRows, names: Vec<(u32, String)>) -> Self {
-        Self { known: columns.known_width(), columns, rows, names }
+    pub(super) fn new(
+        columns: Columns,
+        rows: SparseRows,
+        names: Vec<(u32, String)>,
+        classes: Vec<(u32, String)>,
+    ) -> Self {
+        Self { known: columns.known_width(), columns, rows, names, classes }
     }
 
     /// What was declared about the columns.
@@ -54,14 +61,15 @@ impl UnreleasedRows {
         self.rows.groups()
     }
 
-    /// The private categories of a row: one of each private column. *Not private.*
+    /// The private categories of a row: one of each private column, its class too if that is one. *Not private.*
     pub(crate) fn categories(&self, row: usize) -> impl Iterator<Item = Category<'_>> {
-        let columns = self.rows.row(row).columns.iter();
-        columns.filter_map(move |column| {
+        let row = self.rows.row(row);
+        let features = row.columns.iter().filter_map(move |column| {
             let place = u64::from(*column).checked_sub(self.known)?;
-            let (column, name) = self.names.get(place as usize)?;
-            Some((*column, name.as_str()))
-        })
+            self.names.get(place as usize)
+        });
+        let class = self.classes.get(row.label as usize);
+        features.chain(class).map(|(column, name)| (*column, name.as_str()))
     }
 
     /// Adds every row to the counts as a unit of its own.
@@ -116,6 +124,14 @@ impl UnreleasedRows {
                 *listed.get(&(*column, name.as_str())).unwrap_or(&others) as u32
             })
             .collect();
+        if self.columns.classes == Classes::Private {
+            let place = |class: &(u32, String)| {
+                columns.classes.names().iter().position(|it| *it == class.1)
+            };
+            let places: Vec<f64> =
+                self.classes.iter().map(|it| place(it).unwrap_or(0) as f64).collect();
+            self.rows.relabel(|label| places.get(label as usize).copied().unwrap_or(0.0));
+        }
         let known = self.known;
         self.rows.renumber(columns.width(), |column| {
             let place = u64::from(column).checked_sub(known);
@@ -128,7 +144,7 @@ impl UnreleasedRows {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use super::super::{LabelKind, read_separated, read_unreleased};
+    use super::super::{LabelKind, read_table, read_unreleased};
     use super::*;
 
     fn columns() -> Columns {
@@ -138,12 +154,12 @@ mod tests {
         };
         Columns {
             label: Some("label".into()),
-            group: None,
             features: vec![
                 Column::Numeric { name: "age".into(), range: None },
                 private("city"),
                 private("job"),
             ],
+            ..Columns::default()
         }
     }
 
@@ -153,9 +169,9 @@ mod tests {
         let path = folder.path().join("rows.csv");
         let text = "label,age,city,job\n1,2,Ulm,cook\n0,3,Bonn,\n1,4,Ulm,smith\n0,5,Kiel,cook\n";
         std::fs::write(&path, text).unwrap();
-        let refused = read_separated(&path, b',', &columns(), LabelKind::Binary).unwrap_err();
+        let refused = read_table(&path, None, &columns(), LabelKind::Binary).unwrap_err();
         assert!(refused.to_string().contains("`city` are not released yet"), "{refused}");
-        let table = read_unreleased(&path, b',', &columns(), LabelKind::Binary).unwrap();
+        let table = read_unreleased(&path, None, &columns(), LabelKind::Binary).unwrap();
         assert_eq!(table.categories(1).collect::<Vec<_>>(), [(1, "Bonn"), (2, "")]);
         assert_eq!(
             table.raw_categories(),
@@ -165,7 +181,7 @@ mod tests {
         assert_eq!(listed.width(), 7);
         let rows = table.with_columns(&listed);
         assert_eq!(rows.declared_features(), Some(7));
-        let again = read_separated(&path, b',', &listed, LabelKind::Binary).unwrap();
+        let again = read_table(&path, None, &listed, LabelKind::Binary).unwrap();
         for row in 0..4 {
             assert_eq!(rows.row(row).columns, again.row(row).columns, "{row}");
             assert_eq!(rows.row(row).values, again.row(row).values, "{row}");

@@ -1,6 +1,7 @@
 //! Noise on every cell.
 
-use super::plan::GramPlan;
+use super::plan::{GramPlan, RELEASED_BITS};
+use super::row::NORM_BITS;
 use super::sum::row_start;
 use crate::noise::further;
 use crate::random::{StepRandom, Words};
@@ -9,6 +10,17 @@ use rayon::prelude::*;
 
 /// So many cells have a substream of their own: whatever the number of threads, the noise is the same.
 const BLOCK: usize = 64 * CHUNK;
+
+/// Steps of the released values modulo 2^41, which is 2^64 steps of the sums: nearest to zero.
+///
+/// # Privacy
+/// Sums are known modulo 2^64 ([`GramSum`](super::GramSum)), and round((s + 2^64 k) / 2^23 + N) is
+/// round(s / 2^23 + N) + 2^41 k. So what is released is a function of s + N, wherever s was wrapped. Without this a sum at the end of
+/// the numbers would show on which side of it a unit has put it.
+fn reduced(steps: i64) -> i64 {
+    let bits = NORM_BITS - RELEASED_BITS;
+    (steps << bits) >> bits
+}
 
 /// A noisy table of pairs: a released result.
 #[derive(Clone, Debug)]
@@ -27,7 +39,7 @@ impl NoisyGram {
             |(block, (cells, sums))| {
                 let mut stream = random.shard(block as u64);
                 let (mut words, mut padded) = (Words::default(), [0; CHUNK]);
-                let mut made = [0.0_f32; CHUNK];
+                let mut made = [0_i64; CHUNK];
                 for (number, (cells, sums)) in
                     cells.chunks_mut(CHUNK).zip(sums.chunks(CHUNK)).enumerate()
                 {
@@ -40,11 +52,13 @@ impl NoisyGram {
                         words,
                         Some(&padded[..size]),
                         largest as f64,
-                        unit,
+                        1.0,
                         &mut made[..size],
                         |pair| further(random, first + pair as u64),
                     );
-                    cells.copy_from_slice(&made[..cells.len()]);
+                    for (cell, steps) in cells.iter_mut().zip(&made) {
+                        *cell = (reduced(*steps) as f64 * unit) as f32;
+                    }
                 }
             },
         );

@@ -10,7 +10,7 @@ use crate::sample::RoundedNormals;
 use organza_ledger::{Event, Neighbouring};
 
 /// The released values are whole multiples of 2^-20 of a unit's norm.
-const RELEASED_BITS: u32 = 20;
+pub(super) const RELEASED_BITS: u32 = 20;
 /// More columns than this make more cells than fit into memory one by one.
 const MOST_COLUMNS: u32 = 1 << 14;
 

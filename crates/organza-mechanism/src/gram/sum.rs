@@ -14,8 +14,8 @@ use organza_ledger::Charged;
 ///
 /// # Privacy
 /// Each unit is added once, and scaled as one. Sums are of whole numbers, so neither the order of units nor threads
-/// matter. They wrap around at 2^63, after some hundred thousand units that all have one and the same column and no other: noise
-/// on a sum modulo 2^64 is a post-processing of noise on the sum.
+/// matter. They wrap around at 2^63, after a million units that all have one and the same column and no other; what is released is
+/// then known modulo 2^64 as well, so that it is a post-processing of noise on the true sum.
 ///
 /// ```compile_fail,E0599
 /// # fn read(sum: organza_mechanism::GramSum) {

@@ -177,3 +177,25 @@ fn the_noise_is_the_same_with_any_number_of_threads() {
     };
     assert_eq!(cells(1), cells(3));
 }
+
+/// A unit that takes a sum beyond the largest number does not show. Without the reduction of what has noise it would: one sum is
+/// near 2^63, the other near -2^63, and no noise hides that.
+#[test]
+fn sums_that_wrap_around_tell_nothing() {
+    let plan = plan(1.0);
+    let released = |sum: i64| {
+        let release = plan.release("pairs", &RandomSource::from_seed(5));
+        let charged = paid(release.charge());
+        let random = release.random(charged, &plan.event()).unwrap();
+        NoisyGram::new(plan.clone(), &[sum; 45], &random, false).row(0).to_vec()
+    };
+    let unit = 1_i64 << NORM_BITS;
+    let (one, other) = (released(i64::MAX - unit / 2), released(i64::MAX.wrapping_add(unit / 2)));
+    let end = (1_i64 << 20) as f32;
+    // As far apart as the unit is, on the circle of 2^21.
+    let apart =
+        |one: f32, other: f32| ((one - other).abs() - 2.0 * end).abs().min((one - other).abs());
+    assert!(one.iter().zip(&other).all(|(one, other)| apart(*one, *other) < 1.2));
+    let signs = |cells: &[f32]| cells.iter().filter(|cell| **cell > 0.0).count();
+    assert!((1..9).contains(&signs(&one)), "noise goes to both sides: {one:?}");
+}

@@ -31,11 +31,11 @@ const EXAMPLES: &str = "\
 Examples:
   organza erm --data a9a --test a9a.t --features 123 --epsilon 1 --delta 1e-5 --out run
   organza predict run --data new.libsvm
-  organza erm --data clicks.csv --label clicked --categorical ad --categorical site --group user \\
-    --method poisson-groups --epsilon 3
+  organza erm --data clicks.csv --label-column clicked --categorical ad --categorical site \\
+    --user-column user --epsilon 3
   organza erm bounds --records 32561 --groups 100 --coordinates 124 --sparsity 100 --epsilon 1
 
-Rows: libsvm, CSV, TSV (all plain or gzip) or Parquet, by the name of the file or --format.";
+Rows: CSV, TSV, JSON lines, libsvm (all plain, gzip or zstd), Parquet or Arrow, by the name of the file or --format.";
 
 /// Fit a linear model to sparse rows with differential privacy
 #[derive(Args, Debug)]

@@ -5,16 +5,19 @@ use crate::names::{named, rule_parser};
 use crate::usage::{UsageError, needed};
 use anyhow::Context;
 use clap::Args;
-use organza_data::sparse::{Categories, Column, Columns};
-use organza_erm::{
-    Constraint, DataSettings, Format, GROUPS_IGNORED, Loss, Method, Reader, Settings,
-};
+use organza_data::sparse::{Categories, Classes, Column, Columns};
+use organza_data::table::{Missing, TableForm, header, number};
+use organza_erm::{Constraint, DataSettings, GROUPS_IGNORED, Loss, Method, Reader, Settings};
 use organza_ledger::Unit;
 use organza_mechanism::SelectionRule;
 use std::path::{Path, PathBuf};
 
 /// Buckets of a hashed column unless asked otherwise.
 const BUCKETS: u64 = 1 << 16;
+/// The form that is no table.
+const LIBSVM: &str = "libsvm";
+/// Names by which a label is guessed.
+const LABELS: [&str; 6] = ["label", "target", "class", "outcome", "clicked", "y"];
 
 #[derive(Args, Debug)]
 pub(super) struct Options {
@@ -32,22 +35,35 @@ pub(super) struct Options {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Rows")]
 struct Rows {
-    /// The rows to fit: libsvm, CSV, TSV or Parquet; - for libsvm on standard input
+    /// The rows to fit: CSV, TSV, JSON lines, Parquet, Arrow or libsvm, or a folder of such; - for standard input
     #[arg(long, value_name = "PATH")]
     data: Option<PathBuf>,
     /// Rows to measure the model with, in the same form
     #[arg(long, value_name = "PATH")]
     test: Option<PathBuf>,
-    /// The form of the files [default: by the name of the data]
-    #[arg(long, value_parser = named::<Format>(["libsvm", "csv", "tsv", "parquet"]))]
-    format: Option<Format>,
+    /// The form of the files [default: by the name of the data, libsvm if it says nothing]
+    #[arg(long, value_parser = ["csv", "tsv", "json", "parquet", "arrow", LIBSVM])]
+    format: Option<String>,
     /// The number of features of a libsvm file, declared public
     #[arg(long, value_name = "NUMBER")]
     features: Option<u64>,
-    /// The column of the label
-    #[arg(long, alias = "label-column", value_name = "COLUMN")]
-    label: Option<String>,
-    /// A column of numbers; with a declared range they are clamped to it and mapped to -1 to 1
+    /// The column of the label: a number, or true, false, yes or no
+    #[arg(long, alias = "label", value_name = "COLUMN")]
+    label_column: Option<String>,
+    /// What labels are called, where they are classes: the first is class 0, and the names are declared public
+    #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
+    classes: Vec<String>,
+    /// Which classes there are may be secret: those that many units have are released first, with a charge
+    #[arg(long, conflicts_with = "classes")]
+    private_classes: bool,
+    /// Another word for a missing value, beside the usual ones (empty, NA, N/A, NaN, NULL, None)
+    #[arg(long, value_name = "WORD")]
+    missing: Vec<String>,
+    /// End with an error at a row that cannot be used, instead of leaving it out: the error tells that it is there, which
+    /// the promise does not cover
+    #[arg(long)]
+    strict: bool,
+    /// A column of numbers or dates; with a declared range they are clamped to it and mapped to -1 to 1
     #[arg(long, value_name = "COLUMN[=LOW:HIGH]")]
     numeric: Vec<String>,
     /// A column of categories, hashed into --buckets features
@@ -66,8 +82,8 @@ struct Rows {
     /// The column that names the group of a row, such as its user (libsvm: qid, for qid:NAME): dpsgd, sparse and
     /// poisson-groups then promise something for each group, all of whose rows count as one; corrected and printed
     /// visit groups
-    #[arg(long, aliases = ["user-column", "group-column"], value_name = "COLUMN")]
-    group: Option<String>,
+    #[arg(long, aliases = ["group", "group-column"], value_name = "COLUMN")]
+    user_column: Option<String>,
 }
 
 /// What is promised.
@@ -143,7 +159,7 @@ struct MethodOptions {
     #[arg(long)]
     share: Option<f64>,
     /// Contiguous groups of `corrected` and `printed`, where rows name none [default: 10; printed: 100]
-    #[arg(long, value_name = "NUMBER", conflicts_with = "group")]
+    #[arg(long, value_name = "NUMBER", conflicts_with = "user_column")]
     groups: Option<u64>,
     /// How many coordinates a visit to a group may release (c1) [default: 32]
     #[arg(long, value_name = "NUMBER")]
@@ -187,12 +203,15 @@ impl Options {
             path: self.data()?.to_owned(),
             test: self.rows.test.clone(),
             reader: self.reader()?,
+            strict: self.rows.strict,
         };
         let model = self.model.model.unwrap_or(Loss::Logistic);
         let usual = Settings::new(model);
         let Self { privacy, method, .. } = self;
-        let grouped = self.rows.group.is_some();
-        let best = if grouped { Method::Dpsgd } else { usual.method };
+        let grouped = self.rows.user_column.is_some();
+        // One fit a class would have to share the budget.
+        let one_fit = self.rows.classes.len() <= 2 && !self.rows.private_classes;
+        let best = if grouped || !one_fit { Method::Dpsgd } else { usual.method };
         let chosen = method.method.unwrap_or(best);
         let by_group = grouped && chosen.protects_groups();
         let ball = self.model.radius.map(Constraint::Ball);
@@ -226,34 +245,72 @@ impl Options {
 
     /// How rows are read.
     fn reader(&self) -> anyhow::Result<Reader> {
-        let Rows { format, features, .. } = self.rows;
-        let format = format.unwrap_or(Format::of(self.data()?));
-        let columns = match format {
-            Format::Libsvm => None,
-            _ => Some(self.rows.columns()?),
+        let data = self.data()?;
+        let rows = &self.rows;
+        let (features, grouped) = (rows.features, rows.user_column.is_some());
+        let libsvm = Reader { format: None, features, columns: None, grouped };
+        let format = match rows.format.as_deref() {
+            Some(LIBSVM) => return Ok(libsvm),
+            Some(name) => Some(serde_json::from_value(name.into())?),
+            None if data == Path::new("-") => return Ok(libsvm),
+            None => None,
         };
-        Ok(Reader { format, features, columns, grouped: self.rows.group.is_some() })
+        let Some(form) = format.or_else(|| TableForm::of(data)) else {
+            return if rows.names_columns() && data.is_dir() {
+                Ok(Reader { columns: Some(rows.columns()?), ..libsvm })
+            } else {
+                Ok(libsvm)
+            };
+        };
+        if !rows.names_columns() {
+            return Err(columns_needed(data, form)?.into());
+        }
+        Ok(Reader { format, columns: Some(rows.columns()?), ..libsvm })
     }
 
     /// Refuses groups that would change nothing, and a method that needs them without.
     pub(super) fn check_groups(&self, method: Method) -> Result<(), UsageError> {
-        let takes = "take --method dpsgd, or leave `--group` out";
-        match &self.rows.group {
+        let takes = "take --method dpsgd, or leave `--user-column` out";
+        match &self.rows.user_column {
             Some(_) if !method.has_groups() => Err(UsageError::new(
-                format!("--group is given, but with --method {method} must be {GROUPS_IGNORED}"),
+                format!(
+                    "--user-column is given, but with --method {method} must be {GROUPS_IGNORED}"
+                ),
                 takes,
             )),
             None if method == Method::PoissonGroups => {
                 let purpose = "the column that names the group of a row, for each of which poisson-groups promises \
-                               something (libsvm: `--group qid`)";
-                needed(None, "--group", purpose)
+                               something (libsvm: `--user-column qid`)";
+                needed(None, "--user-column", purpose)
             }
             _ => Ok(()),
         }
     }
 }
 
+/// Says which columns there are.
+fn columns_needed(data: &Path, form: TableForm) -> anyhow::Result<UsageError> {
+    let columns = header(data, form)?;
+    let guess = columns.iter().find(|it| LABELS.contains(&it.to_lowercase().as_str()));
+    let guess = guess.or(columns.last()).map_or(String::new(), |it| format!(" (perhaps `{it}`)"));
+    let found = if form == TableForm::JsonLines { " in its first line (not private)" } else { "" };
+    Ok(UsageError::new(
+        format!("`{}` is a table with the columns {}{found}", data.display(), columns.join(", ")),
+        format!(
+            "say which is the label by --label-column{guess}, which are features by --numeric and --categorical, and whose \
+             row it is by --user-column"
+        ),
+    ))
+}
+
 impl Rows {
+    /// Whether a column was named.
+    fn names_columns(&self) -> bool {
+        let features =
+            [&self.numeric, &self.categorical, &self.categories, &self.private_categories];
+        self.label_column.is_some() || features.iter().any(|names| !names.is_empty())
+    }
+
     fn columns(&self) -> anyhow::Result<Columns> {
         let mut features = Vec::new();
         for word in &self.numeric {
@@ -291,13 +348,24 @@ impl Rows {
             )
             .into());
         }
-        Ok(Columns { label: self.label.clone(), group: self.group.clone(), features })
+        let classes = match (self.private_classes, &self.classes[..]) {
+            (true, _) => Classes::Private,
+            (false, []) => Classes::Usual,
+            (false, names) => Classes::Listed(names.to_vec()),
+        };
+        Ok(Columns {
+            label: self.label_column.clone(),
+            group: self.user_column.clone(),
+            features,
+            classes,
+            missing: Missing(self.missing.clone()),
+        })
     }
 }
 
 fn parsed_range(word: &str) -> Result<(f64, f64), UsageError> {
     let ends = word.split_once(':').and_then(|(low, high)| {
-        Some((low.parse().ok()?, high.parse().ok()?)).filter(|(low, high): &(f64, f64)| low < high)
+        Some((number(low)?, number(high)?)).filter(|(low, high)| low < high)
     });
     ends.ok_or_else(|| {
         UsageError::new(format!("`{word}` is no range"), "write a range as LOW:HIGH, low first")

@@ -1,7 +1,7 @@
 //! `report.html`: the page of a fit.
 
 use super::summary::Summary;
-use organza_erm::{Fitted, Scores};
+use organza_erm::{Fitted, LinearModel, Scores};
 use organza_report::chart::{Axis, Bar, Bars, Chart, Line};
 use organza_report::page::{Cell, Figure, Page, Section, Table};
 use organza_report::run::{certified, promised, released};
@@ -41,8 +41,8 @@ pub(super) fn page(fit: &Finished<Fitted>, summary: &Summary, seeded: bool) -> P
     }
     let scores = fit.model.test.as_ref().unwrap_or(&fit.model.train);
     let learned = Section::new("What was learned").table(outcome);
-    let learned = match scores.confusion {
-        Some(confusion) => learned.table(confusion_table(confusion)),
+    let learned = match &scores.confusion {
+        Some(confusion) => learned.table(confusion_table(&fit.model.model, confusion)),
         None => learned,
     };
     page.section(promised(certificate, "coefficients", seeded))
@@ -55,11 +55,14 @@ pub(super) fn page(fit: &Finished<Fitted>, summary: &Summary, seeded: bool) -> P
 }
 
 /// Classes by what they are taken for.
-fn confusion_table([zeros, ones]: [[u64; 2]; 2]) -> Table {
-    let cell = |count: u64| Cell::from(count.to_string()).not_private(SCORES);
-    Table::new("confusion", ["class", "taken for 0", "taken for 1"])
-        .row(["0".into(), cell(zeros[0]), cell(zeros[1])])
-        .row(["1".into(), cell(ones[0]), cell(ones[1])])
+fn confusion_table(model: &LinearModel, confusion: &[Vec<u64>]) -> Table {
+    let cell = |count: &u64| Cell::from(count.to_string()).not_private(SCORES);
+    let names: Vec<String> = (0..confusion.len()).map(|it| model.class_name(it)).collect();
+    let taken = names.iter().map(|name| format!("taken for {name}"));
+    let table = Table::new("confusion", std::iter::once("class".to_owned()).chain(taken));
+    names.iter().zip(confusion).fold(table, |table, (name, counts)| {
+        table.row(std::iter::once(name.clone().into()).chain(counts.iter().map(cell)))
+    })
 }
 
 /// What came true of what was predicted.
@@ -90,8 +93,13 @@ fn coefficients(fit: &Fitted) -> Section {
     all.truncate(shown);
     all.sort_unstable_by(by_size);
     let named = |index: usize| {
-        let name = fit.reader.as_ref().and_then(|reader| reader.feature_name(index as u64));
-        name.unwrap_or_else(|| format!("feature {}", index + 1))
+        let (feature, class) = (index / fit.model.models(), index % fit.model.models());
+        let name = fit.reader.as_ref().and_then(|reader| reader.feature_name(feature as u64));
+        let name = name.unwrap_or_else(|| format!("feature {}", feature + 1));
+        match fit.model.models() {
+            1 => name,
+            _ => format!("{name} ({})", fit.model.class_name(class)),
+        }
     };
     let bar = |(index, weight): &(usize, f64)| {
         let sign = if *weight < 0.0 { "-" } else { "+" };

@@ -29,7 +29,7 @@ pub(super) struct Summary {
     test_deviance: Option<f64>,
     test_r_squared: Option<f64>,
     /// Class by what it is taken for.
-    test_confusion: Option<[[u64; 2]; 2]>,
+    test_confusion: Option<Vec<Vec<u64>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     group_sparsity: Option<GroupSparsity>,
     remarks: Vec<String>,
@@ -91,7 +91,7 @@ impl Summary {
             test_auc: test.and_then(|test| test.auc),
             test_deviance: test.map(|test| test.deviance),
             test_r_squared: test.and_then(|test| test.r_squared),
-            test_confusion: test.and_then(|test| test.confusion),
+            test_confusion: test.and_then(|test| test.confusion.clone()),
             group_sparsity: *sparsity,
             remarks: remarks.iter().cloned().chain(no_better(test.unwrap_or(train))).collect(),
             seconds: elapsed.as_secs_f64(),

@@ -4,10 +4,11 @@ mod change;
 
 use crate::command::ledger::LedgerOptions;
 use crate::files;
-use crate::names::{method_parser, named, optimizer_parser, rule_parser};
+use crate::names::{form_parser, method_parser, named, optimizer_parser, rule_parser};
 use change::{set, set_some};
 use clap::{Args, ValueEnum};
 use organza_data::source::TextColumns;
+use organza_data::table::TableForm;
 use organza_ledger::{Neighbouring, Unit};
 use organza_mechanism::{By, SelectionRule};
 use organza_train::OptimizerName;
@@ -57,12 +58,19 @@ struct Start {
     /// without it the built-in corpus, which is synthetic
     #[arg(long, value_name = "PATH")]
     data: Option<PathBuf>,
-    /// The column of a table (JSON lines, CSV, TSV, Parquet) that holds the text
+    /// The column of a table (CSV, TSV, JSON lines, Parquet, Arrow) that holds the text
     #[arg(long, value_name = "COLUMN", requires = "data")]
     text_column: Option<String>,
     /// The column that names whose text a row is
     #[arg(long, value_name = "COLUMN", requires = "text_column")]
     user_column: Option<String>,
+    /// The form of the table [default: by the name of the file]
+    #[arg(long, requires = "text_column", value_parser = form_parser())]
+    format: Option<TableForm>,
+    /// End with an error at a line that cannot be used, instead of leaving it out: the error tells that it is there, which
+    /// the promise does not cover
+    #[arg(long)]
+    strict: bool,
     /// How many distinct words the built-in corpus can have, to see what width costs [default: 300]
     #[arg(long, value_name = "NUMBER", conflicts_with = "data")]
     synthetic_words: Option<usize>,
@@ -387,8 +395,10 @@ impl Start {
         if let Some(path) = &self.data {
             settings.data.path = Some(path.clone());
             (settings.data.synthetic_words, settings.data.synthetic_lines) = (None, None);
-            let user = self.user_column.clone();
-            settings.data.columns = self.text_column.clone().map(|text| TextColumns { text, user });
+            settings.data.strict |= self.strict;
+            let (user, format) = (self.user_column.clone(), self.format);
+            let columns = |text| TextColumns { text, user, format };
+            settings.data.columns = self.text_column.clone().map(columns);
             if self.user_column.is_some() {
                 settings.privacy.unit = Unit::User;
             }

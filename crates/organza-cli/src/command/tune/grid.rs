@@ -6,7 +6,7 @@ use clap::{Args, FromArgMatches};
 use organza_words::settings::Settings;
 use std::str::FromStr;
 
-/// Flags that leave data, vocabulary and the measure of loss as they are, so that results compare.
+/// Flags that leave data, vocabulary and the measure of loss as they are, so that losses compare.
 const MAY_BE_TRIED: [&str; 24] = [
     "method",
     "epsilon",
@@ -33,6 +33,9 @@ const MAY_BE_TRIED: [&str; 24] = [
     "optimizer",
     "learning-rate",
 ];
+/// Flags that change what a loss is measured on: compared by how far it is below that of word frequencies.
+const CHANGE_THE_MEASURE: [&str; 4] =
+    ["vocabulary-share", "vocabulary-size", "minimum-count", "window"];
 /// More than anybody waits for.
 const MOST: usize = 1_000;
 
@@ -50,8 +53,8 @@ impl FromStr for Try {
         let form = "it must be of the form learning-rate=0.001,0.01";
         let (flag, values) = text.split_once('=').ok_or(form)?;
         let flag = flag.trim_start_matches("--");
-        if !MAY_BE_TRIED.contains(&flag) {
-            let all = MAY_BE_TRIED.join(", ");
+        if !MAY_BE_TRIED.contains(&flag) && !CHANGE_THE_MEASURE.contains(&flag) {
+            let all = [&MAY_BE_TRIED[..], &CHANGE_THE_MEASURE].concat().join(", ");
             return Err(format!("`{flag}` cannot be tried; what can: {all}"));
         }
         let values: Vec<String> = values.split(',').map(|value| value.trim().to_owned()).collect();
@@ -59,6 +62,13 @@ impl FromStr for Try {
             return Err(form.to_owned());
         }
         Ok(Self { flag: flag.to_owned(), values })
+    }
+}
+
+impl Try {
+    /// The flag, if losses of its values are not measured alike.
+    pub(super) fn changes_the_measure(&self) -> Option<&str> {
+        Some(self.flag.as_str()).filter(|flag| CHANGE_THE_MEASURE.contains(flag))
     }
 }
 

@@ -31,7 +31,8 @@ Privacy. Whoever picks the best of N models has looked at N models:
 and so does the best of them: that is what is printed as the price of tuning. It counts every run in the folder; \
 those of earlier commands are added, since this one was given by someone who has seen them.
 - a validation loss is computed from the validation data without noise. So --rank-by validation-loss is \
-refused, unless --validation-public declares that those units are nobody's secret.
+refused, unless --validation-public declares that those units are nobody's secret. With another vocabulary or window losses \
+do not compare: --rank-by signal takes how far each is from that of word frequencies.
 - --rank-by chi-squared ranks by how far the ranks of canaries are from uniform, less is better. Canaries are \
 synthetic and the models are private: it needs no validation data.
 - with --data-public all of the data is nobody's secret, and tuning is free. This is the way to choose \
@@ -79,6 +80,8 @@ pub(crate) struct Tune {
 #[serde(rename_all = "kebab-case")]
 enum Score {
     ValidationLoss,
+    /// How far the validation loss is above that of word frequencies (below zero, if something was learned)
+    Signal,
     ChiSquared,
 }
 
@@ -86,6 +89,7 @@ impl std::fmt::Display for Score {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(match self {
             Self::ValidationLoss => "validation loss",
+            Self::Signal => "validation loss above word frequencies",
             Self::ChiSquared => "chi-squared distance",
         })
     }
@@ -122,7 +126,16 @@ impl Tune {
     /// What cannot be done soundly, or not at all.
     fn refuse(&self, points: &[Point]) -> Result<(), UsageError> {
         let declared = self.validation_public || self.data_public;
-        if self.rank_by == Score::ValidationLoss && !declared {
+        let changed = self.tries.iter().find_map(Try::changes_the_measure);
+        if let Some(flag) = changed.filter(|_| self.rank_by == Score::ValidationLoss) {
+            return Err(UsageError::new(
+                format!(
+                    "losses with another `--{flag}` are measured on other words or pairs, and do not compare"
+                ),
+                "rank by what was learned beyond word frequencies: --rank-by signal",
+            ));
+        }
+        if self.rank_by != Score::ChiSquared && !declared {
             return Err(UsageError::new(
                 "a choice by validation loss releases something of the validation data, which nothing \
                  charges for",
@@ -142,8 +155,10 @@ impl Tune {
     }
 
     fn score(&self, folder: &std::path::Path, outcome: &Outcome) -> anyhow::Result<f64> {
-        if self.rank_by == Score::ValidationLoss {
-            return Ok(outcome.losses().validation);
+        match self.rank_by {
+            Score::ValidationLoss => return Ok(outcome.losses().validation),
+            Score::Signal => return Ok(outcome.losses().validation - outcome.frequency_loss),
+            Score::ChiSquared => {}
         }
         let report =
             audit(folder, AuditOptions::default()).with_context(|| folder.display().to_string())?;
