@@ -14,15 +14,20 @@ pub(crate) enum Kind {
     Words,
     /// A linear model.
     Linear,
+    /// A recommender.
+    Recommender,
 }
 
 impl Kind {
     /// That of the run in a folder, by its settings; word vectors where nothing says otherwise.
     pub(crate) fn of(path: &Path) -> Self {
         let settings = std::fs::read(path.join("settings.json")).unwrap_or_default();
-        match serde_json::from_slice::<organza_erm::Settings>(&settings) {
-            Ok(_) => Self::Linear,
-            Err(_) => Self::Words,
+        if serde_json::from_slice::<organza_erm::Settings>(&settings).is_ok() {
+            Self::Linear
+        } else if serde_json::from_slice::<organza_recommend::Settings>(&settings).is_ok() {
+            Self::Recommender
+        } else {
+            Self::Words
         }
     }
 }

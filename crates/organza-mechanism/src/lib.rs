@@ -18,7 +18,7 @@
 //! on the ledger. Only [`Noised`] has values to read, apart from counts that are marked as not private.
 //!
 //! What is released once, before any step, takes the same path: a [`HistogramPlan`] releases counts over
-//! known cells, an [`ItemsPlan`] counts of items whose names may be secret, a [`NoisyCount`] the number of units. Each
+//! known cells, a [`GramPlan`] a table of pairs of columns, an [`ItemsPlan`] counts of items whose names may be secret, a [`NoisyCount`] the number of units. Each
 //! makes a [`Release`], which states its charge, and gives nothing without the proof of that charge.
 //!
 //! Nothing is drawn twice: a step of a purpose, or a numbered release, is handed out once in the life of a
@@ -75,6 +75,7 @@ mod dense;
 mod due;
 mod exact;
 mod gradient;
+mod gram;
 mod grid;
 mod groups;
 mod histogram;
@@ -102,6 +103,7 @@ pub use batch::{Batch, BatchPart, BatchSum, PartSum, Sampler, Selected};
 pub use count::NoisyCount;
 pub use due::NotPaid;
 pub use gradient::{PlainSum, UnitGradient};
+pub use gram::{GramPlan, GramSettings, GramSum, LARGEST_DIRECTION, LARGEST_ENTRY, NoisyGram};
 pub use grid::Grid;
 pub use groups::{Groups, Units};
 pub use histogram::{

@@ -3,8 +3,8 @@
 //! A *wide* model keeps almost all of its parameters in tables of which one record touches only a few rows: word
 //! embeddings, recommenders, sparse linear models.
 //!
-//! - [`words`] trains word embeddings, and [`erm`] linear models.
-//! - [`train`] is the engine below them. Give it the gradient of a model of your own, such as a recommender, and it
+//! - [`words`] trains word embeddings, [`recommend`] recommenders, and [`erm`] linear models.
+//! - [`train`] is the engine below them. Give it the gradient of a model of your own, such as a factorisation, and it
 //!   trains that model by DP-SGD or by private selection.
 //! - [`accountant`], [`ledger`] and [`mechanism`] serve any training: they find the privacy loss of a run or the noise
 //!   multiplier for a budget, record what was spent, and add the noise.
@@ -33,6 +33,7 @@ pub use organza_erm as erm;
 pub use organza_ledger as ledger;
 pub use organza_mechanism as mechanism;
 pub use organza_model as model;
+pub use organza_recommend as recommend;
 pub use organza_report as report;
 pub use organza_train as train;
 pub use organza_words as words;

@@ -7,6 +7,7 @@ mod combinations;
 mod found;
 mod linear;
 mod pairwise;
+mod recommender;
 mod texts;
 mod twins;
 mod words;

@@ -12,6 +12,7 @@
 mod counts;
 mod drawn;
 mod linear;
+mod recommender;
 mod sessions;
 mod steps;
 mod vocabulary;

@@ -13,9 +13,12 @@ mod event;
 mod ledger;
 mod nearest;
 mod predict;
+mod recommend;
+mod recommender;
 mod report;
 mod reproduce;
 mod resume;
+mod similar;
 mod similarity;
 mod train;
 mod tune;
@@ -36,6 +39,9 @@ pub(crate) enum Command {
     #[command(visible_alias = "linear")]
     Erm(Box<erm::Erm>),
     Predict(predict::Predict),
+    Recommender(Box<recommender::Recommender>),
+    Recommend(recommend::Recommend),
+    Similar(similar::Similar),
     Data(data::Data),
     Account(account::Account),
     Calibrate(calibrate::Calibrate),
@@ -61,6 +67,9 @@ impl Command {
             Self::Audit(command) => command.run(output),
             Self::Erm(command) => command.run(output),
             Self::Predict(command) => command.run(output),
+            Self::Recommender(command) => command.run(output),
+            Self::Recommend(command) => command.run(output),
+            Self::Similar(command) => command.run(output),
             Self::Data(command) => command.run(output),
             Self::Account(command) => command.run(output),
             Self::Calibrate(command) => command.run(output),

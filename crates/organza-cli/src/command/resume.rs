@@ -1,10 +1,11 @@
 //! `organza resume`: a run that was stopped goes on.
 
-use super::{erm, train};
+use super::{erm, recommender, train};
 use crate::output::Output;
 use crate::running::{Kind, RunOptions};
 use clap::Args;
 use organza_erm::Linear;
+use organza_recommend::RecommenderRun;
 use organza_train::{Application, RunFolder, Session};
 use organza_words::Words;
 use std::path::PathBuf;
@@ -30,6 +31,12 @@ impl Resume {
         let (path, moved) = (&self.folder, self.ledger.as_deref());
         RunFolder::open(path)?;
         match Kind::of(path) {
+            Kind::Recommender => self.running.train(
+                path,
+                output,
+                || Session::<RecommenderRun>::resume_with(path, moved, RecommenderRun::read),
+                |folder, run| recommender::show(folder, run, output),
+            ),
             Kind::Linear => self.running.train(
                 path,
                 output,

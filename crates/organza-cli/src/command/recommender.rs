@@ -1,0 +1,250 @@
+//! `organza recommender`: from events and a budget to a recommender, a certificate and a report.
+
+use crate::command::ledger::LedgerOptions;
+use crate::memory::peak_megabytes;
+use crate::names::form_parser;
+use crate::output::{DOUBT, GOOD, Output};
+use crate::running::{RunOptions, Trained, warn_of_delta};
+use crate::summary::REPORT;
+use crate::usage::UsageError;
+use clap::Args;
+use organza_data::table::TableForm;
+use organza_ledger::SharedTotal;
+use organza_recommend::quality::Quality;
+use organza_recommend::settings::{EventSettings, NewestEvents, WeightColumn};
+use organza_recommend::{RecommenderRun, Rules, Session, Settings};
+use organza_report::run::headline;
+use organza_train::RunFolder;
+use serde::Serialize;
+use std::fmt;
+use std::path::PathBuf;
+
+/// The budget for whom nothing else was said.
+const EPSILON: f64 = 3.0;
+
+const PROMISE: &str = "\
+Make a recommender from events with differential privacy
+
+Without a flag it learns from a built-in synthetic shop at epsilon 3. With --data it reads a table of events: who \
+(--user-column) and what (--item-column). The unit is the person: all of their events together.
+
+Private by default: the model, the items and everything else in the run folder, but what is named below. Which items \
+occur is private too, unless --items declares them. The number of persons is not released.
+
+Not private: the quality, timings and remarks about the data come from the data without noise and are marked \
+wherever they are shown. A run with --seed has no guarantee at all. The history that is sent to `organza recommend` is not \
+protected by anything: recommend where it is.";
+
+const EXAMPLES: &str = "\
+Examples:
+  organza recommender --out shop
+  organza recommend shop tent 'hiking boots'
+  organza recommender --data purchases.csv --user-column customer --item-column article --epsilon 1 --out run
+  organza recommender --data ratings.csv --user-column user --item-column film --items films.txt --titles films.txt \\
+    --weight-column stars --full-weight 5 --time-column when --last 200 --out run
+
+Tables: CSV, TSV, JSON lines (all plain or gzip) or Parquet, or a folder of such, by the names of the files.";
+
+/// Make a recommender from events with differential privacy
+#[derive(Args, Debug)]
+#[command(long_about = PROMISE, after_help = EXAMPLES)]
+pub(crate) struct Recommender {
+    /// A table of events [default: a built-in synthetic shop]
+    #[arg(long, value_name = "FILE", requires = "user_column", requires = "item_column")]
+    data: Option<PathBuf>,
+    /// The form of the table [default: by the name of the file]
+    #[arg(long, requires = "data", value_parser = form_parser())]
+    format: Option<TableForm>,
+    /// The column that says who
+    #[arg(long, value_name = "NAME", requires = "data")]
+    user_column: Option<String>,
+    /// The column that says what
+    #[arg(long, value_name = "NAME", requires = "data")]
+    item_column: Option<String>,
+    /// The column that says how much, if all events are not alike: positive numbers
+    #[arg(long, value_name = "NAME", requires = "data", requires = "full_weight")]
+    weight_column: Option<String>,
+    /// The weight that counts in full, which is declared public; larger ones are taken for it
+    #[arg(long, value_name = "WEIGHT", requires = "weight_column")]
+    full_weight: Option<f64>,
+    /// The column that says when, for --last: numbers, or dates like 2026-01-31
+    #[arg(long, value_name = "NAME", requires = "data", requires = "last")]
+    time_column: Option<String>,
+    /// Only the newest items of a person count, so many of them
+    #[arg(long, value_name = "NUMBER", requires = "time_column")]
+    last: Option<usize>,
+    /// A file that names all items, one a line, which declares them public [default: which items occur is private]
+    #[arg(long, value_name = "FILE", requires = "data")]
+    items: Option<PathBuf>,
+    /// A public file of titles: item, tab, title
+    #[arg(long, value_name = "FILE")]
+    titles: Option<PathBuf>,
+    /// The budget [default: 3]
+    #[arg(
+        long,
+        value_name = "EPSILON",
+        conflicts_with = "noise_multiplier",
+        help_heading = "Privacy"
+    )]
+    epsilon: Option<f64>,
+    /// The probability that the promise fails; well below one over the number of persons
+    #[arg(long, value_name = "DELTA", default_value_t = 1e-6, help_heading = "Privacy")]
+    delta: f64,
+    /// The deviation of all noise over the sensitivity, instead of a budget
+    #[arg(long, value_name = "SIGMA", help_heading = "Privacy")]
+    noise_multiplier: Option<f64>,
+    /// The part of the budget for the counts of items
+    #[arg(long, value_name = "PART", help_heading = "Privacy")]
+    item_share: Option<f64>,
+    /// The most items of the model
+    #[arg(long, value_name = "NUMBER", help_heading = "Privacy")]
+    most_items: Option<usize>,
+    #[command(flatten)]
+    ledger: LedgerOptions,
+    /// A seed makes the run reproducible and NOT private
+    #[arg(long, value_name = "NUMBER", help_heading = "Run")]
+    seed: Option<u64>,
+    #[command(flatten)]
+    running: RunOptions,
+    /// The folder of the run
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        default_value = "organza-recommender",
+        help_heading = "Run"
+    )]
+    out: PathBuf,
+}
+
+impl Recommender {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
+        let settings = self.settings();
+        settings.check().map_err(|error| {
+            UsageError::new(
+                error.to_string(),
+                format!("give another value for `{}`", error.setting),
+            )
+        })?;
+        warn_of_delta(settings.privacy.delta, output);
+        if settings.seed.is_some() {
+            output.note("with --seed the noise can be repeated: this run is NOT private");
+        }
+        let begin = || Session::begin(settings, &self.out);
+        self.running.train(&self.out, output, begin, |folder, run| show(folder, run, output))
+    }
+
+    fn settings(&self) -> Settings {
+        let data = match (&self.data, &self.user_column, &self.item_column) {
+            (Some(path), Some(user), Some(item)) => Some(EventSettings {
+                path: path.clone(),
+                format: self.format,
+                user: user.clone(),
+                item: item.clone(),
+                weight: self
+                    .weight_column
+                    .clone()
+                    .zip(self.full_weight)
+                    .map(|(column, full)| WeightColumn { column, full }),
+                newest: self
+                    .time_column
+                    .clone()
+                    .zip(self.last)
+                    .map(|(column, last)| NewestEvents { column, last }),
+            }),
+            _ => None,
+        };
+        let usual = Settings::new(data, self.epsilon.unwrap_or(EPSILON), self.delta);
+        let mut privacy = usual.privacy;
+        if self.noise_multiplier.is_some() {
+            privacy.epsilon = None;
+            privacy.noise_multiplier = self.noise_multiplier;
+        }
+        let rules = Rules {
+            item_share: self.item_share.unwrap_or(usual.rules.item_share),
+            most_items: self.most_items.unwrap_or(usual.rules.most_items),
+            ..usual.rules
+        };
+        Settings {
+            items: self.items.clone(),
+            titles: self.titles.clone(),
+            rules,
+            privacy,
+            ledger: self.ledger.settings(),
+            seed: self.seed,
+            ..usual
+        }
+    }
+}
+
+/// Writes the summary and the page of a run, and shows what came of it.
+pub(super) fn show(
+    folder: &RunFolder,
+    trained: Trained<RecommenderRun>,
+    output: &Output,
+) -> anyhow::Result<()> {
+    let Trained { finished, elapsed, .. } = trained;
+    let certificate = &finished.certificate;
+    let summary = Summary {
+        epsilon: certificate.epsilon,
+        delta: certificate.delta,
+        items: finished.model.saved.model.items(),
+        rank: finished.model.saved.choice.eigenvalues.len(),
+        quality: finished.model.quality,
+        remarks: finished.remarks.clone(),
+        seconds: elapsed.as_secs_f64(),
+        peak_rss_mb: peak_megabytes(),
+        not_private: ["quality", "remarks", "seconds", "peak_rss_mb"],
+        dataset: certificate.dataset.clone(),
+        promise: headline(certificate),
+        good: certificate.private,
+        folder: folder.path().to_owned(),
+    };
+    let text = serde_json::to_string_pretty(&summary)? + "\n";
+    folder.write(&folder.file("summary.json"), text.as_bytes())?;
+    organza_recommend::page::write(folder.path())?;
+    output.result(&summary)
+}
+
+/// The outcome of a run.
+#[derive(Debug, Serialize)]
+struct Summary {
+    epsilon: Option<f64>,
+    delta: Option<f64>,
+    /// How many the model has.
+    items: usize,
+    /// How many eigenvalues stand out of the noise.
+    rank: usize,
+    quality: Quality,
+    remarks: Vec<String>,
+    seconds: f64,
+    peak_rss_mb: Option<f64>,
+    not_private: [&'static str; 4],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dataset: Option<SharedTotal>,
+    #[serde(skip)]
+    promise: String,
+    #[serde(skip)]
+    good: bool,
+    #[serde(skip)]
+    folder: PathBuf,
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let style = if self.good { GOOD } else { DOUBT };
+        let (items, rank, folder) = (self.items, self.rank, self.folder.display());
+        writeln!(formatter, "{style}{}{style:#}", self.promise)?;
+        writeln!(formatter, "{items} items, {rank} directions of taste")?;
+        let Quality { persons, recall, popular_recall, .. } = self.quality;
+        writeln!(
+            formatter,
+            "Recall@20 {recall:.3}, by popularity {popular_recall:.3} (not private: from {persons} persons of the data, {:.1} s)",
+            self.seconds
+        )?;
+        for remark in &self.remarks {
+            writeln!(formatter, "{DOUBT}not private: {remark}{DOUBT:#}")?;
+        }
+        writeln!(formatter, "page: {folder}/{REPORT}")?;
+        writeln!(formatter, "next: organza recommend {folder} ITEM ...")
+    }
+}
