@@ -65,8 +65,11 @@ fn asked() -> Result<Asked, Failed> {
     Ok(asked)
 }
 
+/// The number of each item, and the items of each person.
+type Data = (BTreeMap<u64, u32>, Vec<Vec<u32>>);
+
 /// The items of every person with at least five, numbered anew.
-fn read(files: &[String]) -> Result<(BTreeMap<u64, u32>, Vec<Vec<u32>>), Failed> {
+fn read(files: &[String]) -> Result<Data, Failed> {
     let mut persons: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
     for file in files {
         let input = std::fs::File::open(file)?;

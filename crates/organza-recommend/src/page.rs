@@ -5,8 +5,8 @@ use crate::quality::Quality;
 use crate::saved::{SavedError, SavedRecommender};
 use crate::settings::Settings;
 use organza_report::chart::{Axis, Chart, Line};
-use organza_report::page::{Cell, Fact, Figure, Page, PageError, Section, Table};
-use organza_report::run::{RunFiles, RunFilesError, certified, promised, released};
+use organza_report::page::{Cell, Figure, PageError, Section, Table};
+use organza_report::run::{Additions, RunFiles, RunFilesError};
 use std::path::Path;
 use thiserror::Error;
 
@@ -16,17 +16,12 @@ const QUALITY: &str = "computed from the data, without noise and without a charg
 const SHOWN: usize = 8;
 const ALIKE: usize = 5;
 
-const FILES: [(&str, &str); 7] = [
+const FILES: [(&str, &str); 2] = [
     (
         "model.safetensors",
         "the item vectors, and the item-item model: by `asking` an item asks for others, by `found` it is found",
     ),
     ("items.txt", "the items, in the order of the rows"),
-    ("certificate.json", "what is promised, and what it was spent on"),
-    ("ledger.jsonl", "every charge, written before what it pays for"),
-    ("settings.json", "what was asked for"),
-    ("summary.json", "the outcome for programs (not private)"),
-    ("tables", "each table of this page as CSV"),
 ];
 
 /// Why there is no page.
@@ -58,36 +53,20 @@ pub enum NoPage {
 pub fn write(path: &Path) -> Result<bool, NoPage> {
     let files = RunFiles::<Settings>::read(path)?;
     let saved = SavedRecommender::read(path)?;
-    let page = page(&files, &saved);
+    let quality = files.summary.get("quality").cloned();
+    let quality: Option<Quality> = quality.and_then(|it| serde_json::from_value(it).ok());
+    let sections = [alike(&saved), spectrum(&saved)].into_iter();
+    let page = files.page(Additions {
+        sections: sections.chain(quality.as_ref().map(measured)).collect(),
+        files: FILES.to_vec(),
+        ..Additions::new("Recommender", "recommendations")
+    });
     page.write(path, "report.html")?;
     let file = path.join("report.html");
     let html = picker::with_picker(&page.html(), &saved);
     std::fs::write(&file, html)
         .map_err(|source| NoPage::Write { path: file.display().to_string(), source })?;
-    Ok(files.certificate.private && !page.has_marks())
-}
-
-fn page(files: &RunFiles<Settings>, saved: &SavedRecommender) -> Page {
-    let RunFiles { certificate, settings, summary, .. } = files;
-    let (seeded, what) = (settings.seed.is_some(), "recommendations");
-    let mut page = certified(certificate, "A recommender".to_owned(), what, seeded)
-        .fact(Fact::new("items", saved.names.len().to_string()).note("by noisy counts"))
-        .fact(
-            Fact::new("directions of taste", saved.choice.eigenvalues.len().to_string())
-                .note("above the edge of the noise"),
-        );
-    let remarks = summary.get("remarks").and_then(|remarks| remarks.as_array());
-    for remark in remarks.into_iter().flatten().filter_map(|remark| remark.as_str()) {
-        page = page.warning(format!("Not private, from the data without noise: {remark}."));
-    }
-    let quality = summary.get("quality").cloned();
-    let quality = quality.and_then(|quality| serde_json::from_value(quality).ok());
-    page.section(promised(certificate, what, seeded))
-        .section(alike(saved))
-        .section(spectrum(saved))
-        .section(quality.as_ref().map_or_else(|| Section::new("Quality"), measured))
-        .section(released(certificate))
-        .section(Section::new("Files").links(FILES))
+    Ok(page.is_private())
 }
 
 /// Items that are most alike, of the most frequent ones.

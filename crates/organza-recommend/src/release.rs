@@ -98,7 +98,7 @@ impl ReleasePlan {
                 ItemRelease::Private(Box::new(ItemsPlan::new(ItemSettings {
                     items_per_unit: MOST_PER_PERSON,
                     neighbouring,
-                    rule: ItemRule::WeightedGaussian { multiplier: item_noise, delta },
+                    rule: ItemRule::AdaptiveGaussian { multiplier: item_noise, delta },
                 })?))
             }
         };

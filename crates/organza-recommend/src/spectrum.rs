@@ -146,7 +146,7 @@ fn orthonormal(block: &Mat<f64>) -> Mat<f64> {
             panel -= product(done, parts.as_ref());
             for column in 0..number {
                 for other in 0..column {
-                    let part: f64 = (panel.col(other).transpose() * panel.col(column)).into();
+                    let part: f64 = panel.col(other).transpose() * panel.col(column);
                     for row in 0..panel.nrows() {
                         panel[(row, column)] -= part * panel[(row, other)];
                     }
@@ -194,7 +194,9 @@ mod tests {
             // Uniform, with deviation 1.
             start(low + 7, high + 1_000_000) * 12_f64.sqrt()
         };
-        let one = |place: usize| (if place % 2 == 0 { 1.0 } else { -1.0 }) / (size as f64).sqrt();
+        let one = |place: usize| {
+            (if place.is_multiple_of(2) { 1.0 } else { -1.0 }) / (size as f64).sqrt()
+        };
         let two = |_: usize| 1.0 / (size as f64).sqrt();
         let table = Mat::from_fn(size, size, |row, column| {
             noise(row, column) + 200.0 * one(row) * one(column) + 60.0 * two(row) * two(column)

@@ -162,7 +162,6 @@ impl Recommender {
         let rules = Rules {
             item_share: self.item_share.unwrap_or(usual.rules.item_share),
             most_items: self.most_items.unwrap_or(usual.rules.most_items),
-            ..usual.rules
         };
         Settings {
             items: self.items.clone(),
