@@ -1,7 +1,7 @@
 //! `audit.html`: what an audit found, to look at.
 
 use crate::{Among, AuditError, AuditReport, Gap, LowerBoundEvidence, RankEvidence, RankSummary};
-use organza_report::chart::{Bar, Bars};
+use organza_report::chart::{Bar, Bars, Named};
 use organza_report::describe::count;
 use organza_report::digits::{below, cost, near};
 use organza_report::page::{Cell, Fact, Figure, Page, Section, Table};
@@ -53,7 +53,10 @@ impl AuditReport {
         }
         if let Some(bound) = &self.lower_bound {
             let note = format!("{} % confidence", near(100.0 * bound.confidence));
-            let fact = Fact::new("epsilon is at least", low(bound.epsilon)).note(note);
+            let fact = match bound.epsilon > 0.0 {
+                true => Fact::new("epsilon is at least", low(bound.epsilon)).note(note),
+                false => Fact::new("leak found by guessing", "none").note(note),
+            };
             page = page.fact(fact.not_private(why));
         }
         if let Some(gap) = self.gap {
@@ -138,21 +141,11 @@ fn rank_section(ranks: &RankEvidence, why: Option<&str>) -> Section {
 fn bound_section(bound: &LowerBoundEvidence, why: Option<&str>) -> Section {
     let guessed = &bound.guessed;
     let cell = |value: u64| Cell::from(value).not_private(why);
-    let mut bars = vec![Bar { label: "at least".to_owned(), value: bound.epsilon }];
-    if let Some(promised) = bound.promised {
-        bars.push(Bar { label: "accounted, at most".to_owned(), value: promised });
-    }
-    let figure = Figure::new(
-        "audit-bound",
-        Bars {
-            title: "the lower bound beside the account".to_owned(),
-            horizontal: "bound".to_owned(),
-            vertical: "epsilon".to_owned(),
-            bars,
-            reference: None,
-        },
-    )
-    .not_private(why);
+    let mut values = vec![("guessed, at least".to_owned(), bound.epsilon)];
+    values.extend(bound.promised.map(|promised| ("accounted, at most".to_owned(), promised)));
+    let title = "The lower bound beside the account".to_owned();
+    let bars = Named { title, measure: "epsilon".to_owned(), values };
+    let figure = Figure::new("audit-bound", bars).not_private(why);
     let table = Table::new("audit-guesses", ["canaries", "guesses", "right"]).row([
         guessed.canaries.into(),
         guessed.guesses.into(),
@@ -170,12 +163,9 @@ fn bound_section(bound: &LowerBoundEvidence, why: Option<&str>) -> Section {
     };
     Section::new("A lower bound on epsilon")
         .text(format!(
-            "Each canary was inserted once or not at all, by its own fair coin. Whoever guesses the coins \
-             from the model is right so often that epsilon is at least {} at delta {}, with {} % \
-             confidence (Steinke, Nasr and Jagielski 2023).",
-            low(bound.epsilon),
-            cost(bound.delta),
-            near(100.0 * bound.confidence)
+            "Each canary was inserted once or not at all, by its own fair coin, and the coins were guessed from the model \
+             (Steinke, Nasr and Jagielski 2023): {}.",
+            bound.in_words()
         ))
         .figure(figure)
         .table(table)

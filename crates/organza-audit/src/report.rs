@@ -1,9 +1,12 @@
 //! What an audit found, for programs: `audit.json`.
 
+use crate::bound::lower_bound;
 use crate::chi_squared::{BINS, Uniformity};
 use crate::guess::Guessed;
 use crate::rank::Among;
 use organza_ledger::{Neighbouring, Unit};
+use organza_report::describe::number;
+use organza_report::digits::{below, cost, near};
 use organza_words::settings::Method;
 use serde::{Deserialize, Serialize};
 
@@ -99,6 +102,29 @@ pub struct LowerBoundEvidence {
     pub promised: Option<f64>,
     /// Whether the bound is above what was promised.
     pub refutes_promise: bool,
+}
+
+impl LowerBoundEvidence {
+    /// What the guesses show, and what they could have shown at the most.
+    pub fn in_words(&self) -> String {
+        let Guessed { canaries, guesses, correct } = self.guessed;
+        let low = |epsilon| number(below(epsilon, 4));
+        let confidence = near(100.0 * self.confidence);
+        if self.epsilon > 0.0 {
+            return format!(
+                "{correct} of {guesses} guesses were right, more than a coin gets: epsilon is at least {} at delta {}, \
+                 with {confidence} % confidence",
+                low(self.epsilon),
+                cost(self.delta)
+            );
+        }
+        let most = lower_bound(canaries, guesses, guesses, self.delta, 1.0 - self.confidence);
+        format!(
+            "{correct} of {guesses} guesses were right, which a coin gets as well: no leak was found, at {confidence} % \
+             confidence. This test cannot see every leak: all {guesses} right would have shown an epsilon of {}",
+            low(most)
+        )
+    }
 }
 
 /// The gap between training and test loss. *Not private.*

@@ -118,20 +118,13 @@ fn line(formatter: &mut fmt::Formatter<'_>, name: &str, ranks: &RankSummary) -> 
 
 impl fmt::Display for LowerBoundEvidence {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { guessed, delta, confidence, epsilon, promised, .. } = self;
+        let Self { guessed, promised, .. } = self;
         writeln!(
             formatter,
             "2. Lower bound on epsilon, from {} phrases inserted once or not",
             guessed.canaries
         )?;
-        writeln!(
-            formatter,
-            "   {} of {} guesses were right, which shows epsilon >= {epsilon:.4} at delta {delta:e} ({:.0} % \
-             confidence)",
-            guessed.correct,
-            guessed.guesses,
-            100.0 * confidence
-        )?;
+        writeln!(formatter, "   {}.", self.in_words())?;
         match promised {
             None => writeln!(formatter, "   There is no upper bound to hold it against."),
             Some(promised) if self.refutes_promise => writeln!(

@@ -16,6 +16,7 @@ mod output;
 mod position;
 mod progress;
 mod running;
+mod summary;
 mod training;
 mod usage;
 

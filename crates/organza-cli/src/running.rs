@@ -8,6 +8,25 @@ use organza_train::{Application, Ended, Finished, RunFolder, Session, SessionErr
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+/// What a run has trained.
+pub(crate) enum Kind {
+    /// Word vectors.
+    Words,
+    /// A linear model.
+    Linear,
+}
+
+impl Kind {
+    /// That of the run in a folder, by its settings; word vectors where nothing says otherwise.
+    pub(crate) fn of(path: &Path) -> Self {
+        let settings = std::fs::read(path.join("settings.json")).unwrap_or_default();
+        match serde_json::from_slice::<organza_erm::Settings>(&settings) {
+            Ok(_) => Self::Linear,
+            Err(_) => Self::Words,
+        }
+    }
+}
+
 /// What changes nothing about the result.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Run")]

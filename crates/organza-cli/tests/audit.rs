@@ -42,7 +42,7 @@ fn canaries_of_a_run_without_privacy_are_found_and_controls_are_not() {
         "The model has kept something",
         "The paper's heuristic",
         "neither from above nor from below",
-        "epsilon >= ",
+        "epsilon is at least ",
         "95 % confidence",
         "no upper bound to hold it against",
         "* not private: ranks, lower_bound, gap",

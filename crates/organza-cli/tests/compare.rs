@@ -10,6 +10,10 @@ use tempfile::tempdir;
 #[test]
 fn methods_stand_beside_each_other_and_losses_are_marked() {
     let place = tempdir().unwrap();
+    fs::write(place.path().join("text.txt"), "one two three\n".repeat(50)).unwrap();
+    let own = Run::new("compare --data text.txt").in_folder(place.path()).run();
+    assert_eq!(own.code, Some(2), "{}", own.stdout);
+    assert!(own.stderr.contains("losses over different words do not compare"), "{}", own.stderr);
     let line = "compare --epsilon 2,8 --methods dpsgd,none --steps 20 --dimensions 4 --batch 100";
     let run = Run::new(line).in_folder(place.path()).run();
     assert_eq!(run.code, Some(0), "{}", run.stderr);

@@ -59,6 +59,35 @@ fn the_figures_of_the_accounting_page_come_from_its_commands() {
     }
 }
 
+/// The commands of the guide from end to end, one after another in an empty folder.
+#[test]
+#[cfg(unix)]
+fn the_guide_from_end_to_end_runs_as_it_stands() {
+    let guide = fs::read_to_string(root().join("docs/guide/publishing.md")).unwrap();
+    let blocks = |kind: &str| -> Vec<String> {
+        let fence = format!("```{kind}\n");
+        let blocks = guide.split(&fence).skip(1);
+        blocks.map(|block| block.split("```").next().unwrap().to_owned()).collect()
+    };
+    let tool = Path::new(env!("CARGO_BIN_EXE_organza")).parent().unwrap();
+    let path = format!("{}:{}", tool.display(), std::env::var("PATH").unwrap());
+    let place = tempfile::tempdir().unwrap();
+    let run = std::process::Command::new("sh")
+        .args(["-e", "-c", &blocks("sh").concat()])
+        .env("PATH", path)
+        .current_dir(place.path())
+        .output()
+        .unwrap();
+    let (said, noted) =
+        (String::from_utf8(run.stdout).unwrap(), String::from_utf8(run.stderr).unwrap());
+    assert!(run.status.success(), "{said}{noted}");
+    assert!(said.contains("epsilon 1.0000 at delta 1e-5 for each record"), "{said}");
+    for shown in blocks("text") {
+        assert!(said.contains(&shown), "it does not print {shown}: {said}");
+    }
+    assert!(noted.contains("budget of the data set `people` is too small"), "{noted}");
+}
+
 #[test]
 fn every_json_example_passes_the_check() {
     let mut examples = 0;

@@ -78,7 +78,7 @@ fn the_page_is_made_again_from_the_files_of_the_run() {
     assert_eq!(written["private"], false, "it shows losses");
     assert!(first == read(), "the same files make the same page");
     let page = &first[0];
-    for part in ["What this promises", "number of units", "Nearest words", "training.batch"] {
+    for part in ["What this promises", "number of units", "A map of the words", "training.batch"] {
         assert!(page.contains(part), "{part}");
     }
     let shown = organza_in(place.path(), "report run");

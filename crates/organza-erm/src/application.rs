@@ -138,9 +138,9 @@ impl<'a> Application for Linear<'a> {
 
     fn not_private() -> impl Iterator<Item = &'static str> {
         [
-            "metrics.jsonl, report.html: losses, accuracy, AUC, deviance",
-            "sparsity of groups",
-            "remarks about the data",
+            "metrics.jsonl: train, validation, test",
+            "summary.json: losses, scores, sparsity of groups, remarks, timings, memory",
+            "report.html, figures, tables: what is marked there",
             "timings",
         ]
         .into_iter()
@@ -179,7 +179,10 @@ impl<'a> Application for Linear<'a> {
         if let Some(folder) = folder {
             model.write(&folder.file(MODEL), &certificate.metadata())?;
             let name = |feature| reader.as_ref().and_then(|reader| reader.feature_name(feature));
-            model.write_csv(&folder.file("coefficients.csv"), name)?;
+            let columns = reader.as_ref().and_then(|reader| reader.columns.as_ref());
+            // Buckets have no names that mean something, and there are many; the model has them.
+            let shown = |feature| columns.is_none_or(|columns| !columns.is_bucket(feature));
+            model.write_csv(&folder.file("coefficients.csv"), name, shown)?;
         }
         let LinearTask { design, test, named, .. } = &task;
         let sparsity = (groups.is_some() || named.is_some())

@@ -187,7 +187,8 @@ impl LinearModel {
     }
 
     /// Writes the coefficients that are not zero as CSV: `feature,name,coefficient`, features counted from
-    /// 1, the intercept first as feature 0; with more than two classes `feature,name,class,coefficient`.
+    /// 1, the intercept first as feature 0; with more than two classes `feature,name,class,coefficient`. Features that are
+    /// not `shown` are left out.
     ///
     /// # Errors
     /// If the disk has an error.
@@ -195,6 +196,7 @@ impl LinearModel {
         &self,
         path: &Path,
         name: impl Fn(u64) -> Option<String>,
+        shown: impl Fn(u64) -> bool,
     ) -> Result<(), ModelError> {
         write(path, Readers::Usual, |writer| {
             let models = self.models();
@@ -211,6 +213,9 @@ impl LinearModel {
             }
             for (index, weight) in self.weights.iter().enumerate().filter(|(_, it)| **it != 0.0) {
                 let feature = index / models;
+                if !shown(feature as u64) {
+                    continue;
+                }
                 let name = name(feature as u64).unwrap_or_default();
                 line(feature + 1, &name, index % models, *weight)?;
             }
@@ -253,7 +258,7 @@ mod tests {
         model.write(&path, &BTreeMap::from([("epsilon".into(), "1".into())])).unwrap();
         assert_eq!(LinearModel::read(&path).unwrap(), model);
         let table = folder.path().join("coefficients.csv");
-        model.write_csv(&table, |at| (at == 0).then(|| "a,b".to_owned())).unwrap();
+        model.write_csv(&table, |at| (at == 0).then(|| "a,b".to_owned()), |_| true).unwrap();
         let text = fs::read_to_string(&table).unwrap();
         assert!(
             text.starts_with("feature,name,coefficient\n0,(intercept),0.3\n1,\"a,b\",0.1\n3,,-")
@@ -272,7 +277,7 @@ mod tests {
         let row = Row { columns: &[1], values: &[0.2], label: 0.0 };
         let said = back.predict(&row);
         assert!((said.iter().sum::<f64>() - 1.0).abs() < 1e-12 && back.class(&said) == Some(1));
-        many.write_csv(&table, |_| None).unwrap();
+        many.write_csv(&table, |_| None, |feature| feature > 0).unwrap();
         let text = fs::read_to_string(&table).unwrap();
         assert!(
             text.contains("0,(intercept),\"b,c\",0\n") && text.ends_with("2,,\"b,c\",2\n"),

@@ -4,14 +4,14 @@ use crate::design::Design;
 use crate::loss::Loss;
 use crate::model::LinearModel;
 use organza_data::sparse::SparseRows;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// How many parts of the predictions, from the least to the largest, are compared with what came true.
 const PARTS: usize = 10;
 
 /// Figures of a model on some rows. *Not private.*
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scores {
     /// The mean loss; with more than two classes the sum of those of telling each from all others.
     pub loss: f64,
@@ -32,6 +32,18 @@ pub struct Scores {
     pub squared_gradient: f64,
     /// For each tenth of the rows, by what is predicted: the mean of predictions, and that of labels.
     pub calibration: Vec<(f64, f64)>,
+}
+
+impl Scores {
+    /// What is shown of them beside losses, by name; none where it says nothing about the model.
+    pub fn named(&self) -> [(&'static str, Option<f64>); 4] {
+        [
+            ("accuracy", self.accuracy),
+            ("AUC", self.auc),
+            ("R squared", self.r_squared),
+            ("deviance", Some(self.deviance).filter(|_| self.accuracy.is_none())),
+        ]
+    }
 }
 
 /// The mean loss of a model. *Not private.*

@@ -5,6 +5,9 @@ use crate::perturbation::Perturbation;
 use crate::settings::{L2, Method, Settings};
 use crate::task::LinearTask;
 use organza_accountant::calibrate::Target;
+use organza_ledger::PublicFact;
+use organza_report::describe::{count, number};
+use organza_report::digits::near;
 use organza_train::{Failure, Releases, Start, Task};
 
 /// The gradient norm at which a search without privacy ends.
@@ -32,7 +35,17 @@ pub(crate) fn start(
     let parameters = (0..coordinates.first().map_or(0, Vec::len))
         .flat_map(|column| coordinates.iter().map(move |model| model[column] as f32))
         .collect();
-    Ok(Start { parameters, ..Start::default() })
+    let fact = |name: &str, value| PublicFact { name: name.to_owned(), value };
+    let mut released = vec![fact("features", count(task.design.features()))];
+    match settings.method {
+        Method::None => {}
+        Method::Objective => {
+            let bound = settings.row_bound().unwrap_or(f64::INFINITY);
+            released.push(fact("bound on a row", number(bound)));
+        }
+        _ => released.push(fact("clip of a gradient", near(settings.record_clip()))),
+    }
+    Ok(Start { parameters, released, ..Start::default() })
 }
 
 /// The minimum without privacy.

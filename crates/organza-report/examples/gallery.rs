@@ -1,6 +1,6 @@
 //! A page with one of everything: `cargo run -p organza-report --example gallery -- FOLDER`.
 
-use organza_report::chart::{Axis, Bar, Bars, Chart, Line, Piece, Stack};
+use organza_report::chart::{Axis, Bar, Bars, Chart, Line, Map, Named, Piece, Place, Stack};
 use organza_report::page::{Cell, Fact, Figure, Page, Promise, Section, Table};
 use std::error::Error;
 use std::path::PathBuf;
@@ -28,6 +28,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         .section(Section::new("Curves").text("A paragraph.").figure(curves))
         .section(Section::new("Bars").figure(panels))
         .section(Section::new("A stack").figure(Figure::new("stack", stack())))
+        .section(Section::new("Values by name").figure(Figure::new("named", named())))
+        .section(Section::new("A map").figure(Figure::new("map", map())))
         .section(Section::new("A table").table(table).note("A remark that stands out."))
         .section(Section::new("A promise").promise(promise()))
         .section(Section::new("Text").text("one").code("organza train\n└─ a tree"))
@@ -82,6 +84,25 @@ fn stack() -> Stack {
             piece("left", 0.57, true),
         ],
     }
+}
+
+fn named() -> Named {
+    let values = [("age", 1.6), ("hours", 0.5), ("occupation=Machine-operator-inspector", -0.3)];
+    Named {
+        title: "Coefficients".to_owned(),
+        measure: "coefficient".to_owned(),
+        values: values.map(|(name, value)| (name.to_owned(), value)).to_vec(),
+    }
+}
+
+fn map() -> Map {
+    let place = |index: usize| {
+        let (turn, far) = (2.4 * index as f64, (index as f64).sqrt());
+        let (at, told) =
+            ((far * turn.cos(), far * turn.sin()), "nearest: the next 0.90".to_owned());
+        Place { name: format!("word{index}"), at, told, near: vec![(index + 1) % 200] }
+    };
+    Map { title: "Words on a spiral".to_owned(), places: (0..200).map(place).collect() }
 }
 
 fn promise() -> Promise {

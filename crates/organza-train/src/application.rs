@@ -170,4 +170,6 @@ pub struct Start {
     pub before: Option<Vec<f32>>,
     /// How many passes over what was released it took.
     pub passes: u64,
+    /// What was released in figures, for the certificate: sizes, clips, noise. Functions of settings and releases alone.
+    pub released: Vec<PublicFact>,
 }

@@ -54,6 +54,9 @@ pub struct Certificate {
     pub steps: u64,
     /// What was released.
     pub events: Vec<Event>,
+    /// What was released in figures: functions of settings and of releases that stand among the events.
+    #[serde(default)]
+    pub released: Vec<PublicFact>,
     /// What was declared public, and hence is used without a charge.
     pub public: Vec<PublicFact>,
     /// What all runs on the data set may have spent, up to this one, if it is on the ledger of a data set.
@@ -134,6 +137,7 @@ impl Certificate {
             accountant: "pld".into(),
             steps: plan.map_or(0, |plan| plan.steps),
             events,
+            released: Vec::new(),
             public: ledger.map(|ledger| ledger.header().public.clone()).unwrap_or_default(),
             dataset: None,
             conditions,

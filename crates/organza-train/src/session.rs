@@ -303,7 +303,8 @@ impl<A: Application> Session<A> {
     ) -> Result<Ended<A::Model>, SessionError> {
         let begun = Instant::now();
         let mut releases = Releases::new(&mut self.books, &self.phases);
-        let start = self.application.start(&self.settings, &mut releases)?;
+        let mut start = self.application.start(&self.settings, &mut releases)?;
+        let released = std::mem::take(&mut start.released);
         let task = self.application.task();
         let source = self.books.source().clone();
         let (folder, purse) = self.books.purse()?;
@@ -314,7 +315,8 @@ impl<A: Application> Session<A> {
         match outcome {
             Outcome::Interrupted { steps } => Ok(Ended::Interrupted { steps }),
             Outcome::Done { parameters, curve, seconds } => {
-                self.finish(parameters, curve, seconds, keep_private)
+                let finished = self.finish(parameters, released, curve, seconds, keep_private)?;
+                Ok(Ended::Finished(Box::new(finished)))
             }
         }
     }
@@ -322,14 +324,16 @@ impl<A: Application> Session<A> {
     fn finish(
         mut self,
         parameters: Vec<f32>,
+        released: Vec<PublicFact>,
         curve: Vec<Point>,
         seconds: f64,
         keep_private: bool,
-    ) -> Result<Ended<A::Model>, SessionError> {
+    ) -> Result<Finished<A::Model>, SessionError> {
         let steps = self.plan.as_ref().map_or(0, |plan| plan.steps);
         let engine = self.settings.engine();
         let (paid, plan) = (self.books.paid(), self.plan.as_ref());
         let mut certificate = Certificate::new(&engine, &self.phases, paid, plan)?;
+        certificate.released = released;
         certificate.not_private = A::not_private().map(str::to_owned).collect();
         certificate.dataset = self.books.reserved().map(|reserved| reserved.total.clone());
         self.application.certify(&self.settings, &mut certificate);
@@ -346,8 +350,7 @@ impl<A: Application> Session<A> {
                 folder.forget_private()?;
             }
         }
-        let finished = Finished { model, certificate, curve, remarks, steps, seconds };
-        Ok(Ended::Finished(Box::new(finished)))
+        Ok(Finished { model, certificate, curve, remarks, steps, seconds })
     }
 }
 

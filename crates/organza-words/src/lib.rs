@@ -33,7 +33,7 @@ mod vocabulary;
 
 pub use application::{WordModel, Words};
 pub use canaries::{Canaries, Guesses, Tossed};
-pub use page::{PageError, page};
+pub use page::page;
 pub use prepare::{PrepareError, initial, read_text};
 pub use task::WordTask;
 

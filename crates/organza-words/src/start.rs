@@ -1,20 +1,26 @@
 //! The first parameters of a run: by chance, with a bias from word counts, or learned from pair counts.
 
-use crate::phases::{COUNTS, Clips, CountNoises, pair_counts, unit_sizes, word_counts};
+use crate::phases::{COUNTS, Clips, CountNoises, Released, pair_counts, unit_sizes, word_counts};
 use crate::prepare::initial;
-use crate::settings::{CountsSettings, Settings};
+use crate::settings::{CountsSettings, Method, Settings};
 use crate::task::WordTask;
-use organza_data::cooccurrence::{NoisyPairs, NoisyWords};
-use organza_ledger::{Neighbouring, Unit};
+use organza_data::cooccurrence::{NoisyPairs, NoisyWords, PairTable};
+use organza_ledger::{Neighbouring, PublicFact, Unit};
 use organza_mechanism::CountNoise;
 use organza_model::counts::{
     self, CountedPair, CountsError, CountsFit, NoiseLaw, NoisyCounts, learn_counts,
 };
 use organza_model::{ModelError, frequency_bias};
+use organza_report::describe::{count, number};
+use organza_report::digits::near;
+use organza_train::settings::TrainingSettings;
 use organza_train::{Failure, Releases, Start};
 
 /// A dozen or two passes are enough; more are a sign that something is wrong with the counts.
 const MOST_PASSES: usize = 200;
+
+/// A cell of so many deviations of the noise is hardly ever noise alone: one empty cell in 30,000 is.
+const CLEAR: f64 = 4.0;
 
 /// Charges for the counts that were planned, releases them and learns from them.
 ///
@@ -27,11 +33,21 @@ pub(crate) fn start(
 ) -> Result<Start, Failure> {
     let model = task.model();
     let mut parameters = initial(settings, model, releases.source());
+    let mut released = vec![fact("words", count(model.words().into()))];
+    if Released::of(settings).steps && settings.method != Method::None {
+        let TrainingSettings { clip, adaptive_clip, .. } = settings.training;
+        let name =
+            if adaptive_clip.is_some() { "first clip of a gradient" } else { "clip of a gradient" };
+        released.push(fact(name, number(clip)));
+    }
     let Some(noise) = releases.noise(COUNTS) else {
-        return Ok(Start { parameters, ..Start::default() });
+        return Ok(Start { parameters, released, ..Start::default() });
     };
     let noises = CountNoises::new(settings, noise);
     let clips = clips(settings, task, &noises, releases)?;
+    if settings.privacy.unit != Unit::Pair {
+        released.push(fact("clip of word counts", near(clips.words)));
+    }
     let words = match noises.words {
         Some(noise) => {
             let plan = word_counts(settings, clips, model.words(), noise)?;
@@ -45,23 +61,52 @@ pub(crate) fn start(
         model.set_bias(&mut parameters, &bias(words, task)?)?;
     }
     let (Some(noise), Some(words)) = (noises.pairs, &words) else {
-        return Ok(Start { parameters, ..Start::default() });
+        return Ok(Start { parameters, released, ..Start::default() });
     };
     let plan = pair_counts(settings, clips, model.words(), noise)?;
     let release = plan.release(releases.source());
     let charged = releases.charge(release.charge())?;
     let pairs = plan.count(task.samples(), task.train(), &release, charged)?;
+    if settings.privacy.unit != Unit::Pair {
+        released.push(fact("clip of pair counts", near(clips.pairs)));
+    }
+    released.extend(table_facts(model.words(), &pairs));
+    let dimensions = |rank: usize| {
+        fact("dimensions above the noise", format!("{rank} of {}", settings.model.dimensions))
+    };
     match learn(settings, task, words, &pairs, noise) {
         Ok(fit) => {
-            let CountsFit { parameters: learned, passes, .. } = fit;
-            Ok(Start { parameters: learned, before: Some(parameters), passes: passes as u64 })
+            let CountsFit { parameters: learned, passes, rank, .. } = fit;
+            released.push(dimensions(rank));
+            let before = Some(parameters);
+            Ok(Start { parameters: learned, before, passes: passes as u64, released })
         }
         // Pairs that are nothing but noise teach nothing: word counts are all there is.
         Err(CountsError::NoTotal) => {
-            Ok(Start { before: Some(parameters.clone()), parameters, passes: 0 })
+            released.push(dimensions(0));
+            Ok(Start { before: Some(parameters.clone()), parameters, passes: 0, released })
         }
         Err(error) => Err(error.into()),
     }
+}
+
+fn fact(name: &str, value: String) -> PublicFact {
+    PublicFact { name: name.to_owned(), value }
+}
+
+/// How much of a released table rises above its noise.
+///
+/// # Privacy
+/// The plan follows from settings and released words and sizes; the cells are as released.
+fn table_facts(words: u32, pairs: &NoisyPairs) -> Vec<PublicFact> {
+    let deviation = pairs.histogram_plan().deviation();
+    let (released, all) = (pairs.pairs().len() as u64, PairTable::new(words).cells());
+    let above = pairs.pairs().iter().filter(|pair| pair.count > CLEAR * deviation).count() as u64;
+    vec![
+        fact("cells of pair counts", format!("{} of {}", count(released), count(all))),
+        fact("noise of a cell", near(deviation)),
+        fact("cells above 4 x noise", count(above)),
+    ]
 }
 
 /// The clips that were declared, or else such that about half of the units are within them.

@@ -47,9 +47,19 @@ fn pages(place: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
     let build = ["build", "--workspace", "--profile", "test", "--bin", "organza"];
     Step::cargo(&build).arguments(&["--example", "gallery", "--example", "factorisation"]).run()?;
     let built = workspace::target().join("debug");
-    let train: &[&str] = &["train", "--steps", "100", "--batch", "300", "--quiet", "--out"];
+    let rows = place.join("rows.libsvm");
+    let line = |row: u32| {
+        let (one, other) = (row % 10, row % 7);
+        format!("{} {}:1 {}:1\n", u32::from(one + other > 7), 1 + one, 11 + other)
+    };
+    fs::write(&rows, (0..2_000).map(line).collect::<String>()).context("cannot write rows")?;
+    let rows = rows.to_string_lossy();
+    let steps: &[&str] = &["train", "--steps", "100", "--batch", "300", "--quiet", "--out"];
+    let fit: &[&str] = &["erm", "--data", &rows, "--features", "17", "--quiet", "--out"];
     let programs = [
-        ("run", "organza", train),
+        ("run", "organza", steps),
+        ("counts", "organza", &["train", "--quiet", "--out"]),
+        ("fit", "organza", fit),
         ("example", "examples/factorisation", &[]),
         ("gallery", "examples/gallery", &[]),
     ];
@@ -85,6 +95,7 @@ impl Look<'_> {
         }
         self.files()?;
         self.hover()?;
+        self.map()?;
         self.keyboard()?;
         let light = self.contrast("light")?;
         self.picture("light")?;
@@ -108,14 +119,14 @@ impl Look<'_> {
         let found = self.browser.script(
             "const text = (query) => document.querySelector(query)?.textContent ?? '';
              const saved = (file) => document.querySelector(`a.save[download='${file}']`)?.closest('figure, .table');
-             const losses = [...saved('outcome.csv')?.querySelectorAll('tbody td:last-child') ?? []];
+             const losses = saved('outcome.csv');
              const curve = saved('learning-curve.svg');
              return {
                said: text('.promise.holds .headline'),
                facts: text('.facts'),
                parts: [...document.querySelectorAll('main h2')].map((heading) => heading.textContent),
                released: text('pre'),
-               marked: losses.length >= 3 && losses.every((cell) => cell.querySelector('.mark')),
+               marked: losses?.querySelectorAll('tbody tr').length >= 1 && !!losses.querySelector('th:last-child .mark'),
                points: curve?.querySelector('.mark') ? curve.querySelectorAll('circle.point').length : 0,
              };",
         )?;
@@ -130,8 +141,13 @@ impl Look<'_> {
             ensure!(workspace::list(&found["parts"]).contains(&part.into()), "no part {part:?}");
         }
         ensure!(found["released"] != "", "it does not say what was released");
-        let points = found["points"].as_u64().unwrap_or(0);
-        ensure!(points >= 2, "{points} points of a learning curve that is marked as not private");
+        // What is released at once has no curves.
+        let (points, steps) = (found["points"].as_u64().unwrap_or(0), certificate["steps"] != 0);
+        ensure!(
+            points >= 3 || !steps,
+            "{points} points of a learning curve that is marked as not private"
+        );
+        ensure!(points == 0 || steps, "a learning curve without steps");
         ensure!(found["marked"] == true, "a loss is not marked as not private");
         Ok(())
     }
@@ -150,7 +166,7 @@ impl Look<'_> {
              return [charts, drawn, JSON.stringify(rows) === JSON.stringify(shown), shown.length];",
         )?;
         let [charts, drawn, is_same, tables] = numbers(&found)?;
-        ensure!(charts >= 3.0 && tables >= 1.0, "only {charts} charts and {tables} tables");
+        ensure!(charts >= 2.0 && tables >= 1.0, "only {charts} charts and {tables} tables");
         ensure!(charts == drawn, "{charts} charts, but {drawn} in the files to save");
         ensure!(is_same == 1.0, "tables and their files have different rows");
         Ok(())
@@ -180,6 +196,35 @@ impl Look<'_> {
         }
         self.browser.point(1.0, 1.0)?;
         ensure!(self.tip()?.is_none(), "values stay when the mouse has left");
+        Ok(())
+    }
+
+    /// A word on a map tells its neighbours and shows where they are, and no written word hides another.
+    fn map(&self) -> Result<()> {
+        let found = self.browser.script(
+            "const map = document.querySelector('svg.map');
+             if (!map) return null;
+             map.scrollIntoView({block: 'center'});
+             const box = map.querySelector('.point').getBoundingClientRect();
+             const words = [...map.querySelectorAll('text.word')].map((word) => word.getBoundingClientRect());
+             const meet = (one, other) => one.left < other.right && other.left < one.right
+               && one.top + 3 < other.bottom && other.top + 3 < one.bottom;
+             const hidden = words.filter((one, at) => words.slice(at + 1).some((other) => meet(one, other)));
+             return [box.left + box.width / 2, box.top + box.height / 2, words.length, hidden.length];",
+        )?;
+        if found.is_null() {
+            return Ok(());
+        }
+        let [x, y, words, hidden] = numbers(&found)?;
+        ensure!(words >= 20.0 && hidden == 0.0, "{hidden} of {words} words of the map hide others");
+        self.browser.point(x, y)?;
+        let tip = self.tip()?.context("a word of the map tells nothing")?;
+        ensure!(tip.contains("nearest: "), "a word of the map tells {tip:?}");
+        let near = self.browser.script("return document.querySelectorAll('.map .near').length")?;
+        ensure!(near != 0, "the neighbours of a word are not shown");
+        self.browser.point(1.0, 1.0)?;
+        let near = self.browser.script("return document.querySelectorAll('.map .near').length")?;
+        ensure!(near == 0, "neighbours stay when the mouse has left");
         Ok(())
     }
 
@@ -232,15 +277,17 @@ impl Look<'_> {
     fn phone(&self) -> Result<()> {
         self.browser.resize(PHONE, 740, true)?;
         let found = self.browser.script(
-            "const sizes = [...document.querySelectorAll('figure svg text')].map((text) =>
+            "const sizes = [...document.querySelectorAll('figure svg text')].filter((text) => text.getClientRects().length).map((text) =>
                parseFloat(getComputedStyle(text).fontSize) * text.ownerSVGElement.getScreenCTM().a);
              const chart = document.querySelector('figure svg');
              chart.scrollIntoView({block: 'center'});
              const box = chart.getBoundingClientRect();
+             const cut = [...document.querySelectorAll('div.scroll')].filter((table) => table.scrollWidth > table.clientWidth);
              return [document.documentElement.scrollWidth, Math.min(...sizes),
-                     box.left + box.width / 2, box.top + box.height / 2];",
+                     box.left + box.width / 2, box.top + box.height / 2, cut.length];",
         )?;
-        let [width, letters, x, y] = numbers(&found)?;
+        let [width, letters, x, y, cut] = numbers(&found)?;
+        ensure!(cut == 0.0, "{cut} tables are cut on a phone");
         ensure!(width <= f64::from(PHONE), "it is {width} pixels wide on a phone of {PHONE}");
         ensure!(letters >= READABLE, "letters of {letters:.1} pixels on a phone");
         self.browser.tap(x, y)?;

@@ -1,14 +1,12 @@
 //! `organza report`: the page of a run, made again.
 
 use crate::output::{GOOD, Output};
-use anyhow::ensure;
+use crate::running::Kind;
+use crate::summary::REPORT;
 use clap::Args;
 use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;
-
-/// The page of a run, in its folder.
-pub(super) const REPORT: &str = "report.html";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -20,7 +18,7 @@ with run/figures and run/tables: the page is then made without them.";
 
 /// Make the page of a finished run again
 ///
-/// report.html shows what is promised, what was learned, where the budget went and near words. It is
+/// report.html shows what is promised, what was learned and where the budget went. It is
 /// one file that needs no other. Each figure is written to figures/ as SVG, each table to tables/ as
 /// CSV. All of it comes from the files in the folder of the run; the data is not read.
 #[derive(Args, Debug)]
@@ -32,15 +30,13 @@ pub(crate) struct Report {
 
 impl Report {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
-        ensure!(
-            !self.run.join(organza_erm::READER).exists(),
-            "{} holds a linear model: its page was written with it",
-            self.run.display()
-        );
-        let (files, page) = organza_words::page(&self.run)?;
+        let page = match Kind::of(&self.run) {
+            Kind::Words => organza_words::page(&self.run)?,
+            Kind::Linear => organza_erm::page(&self.run)?,
+        };
         page.write(&self.run, REPORT)?;
         let report = self.run.join(REPORT);
-        let private = files.certificate.private && !page.has_marks();
+        let private = page.is_private();
         output.result(&Written { report, private })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{erm, train};
 use crate::output::Output;
-use crate::running::RunOptions;
+use crate::running::{Kind, RunOptions};
 use clap::Args;
 use organza_erm::Linear;
 use organza_train::{Application, RunFolder, Session};
@@ -28,20 +28,19 @@ pub(crate) struct Resume {
 impl Resume {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
         let (path, moved) = (&self.folder, self.ledger.as_deref());
-        let folder = RunFolder::open(path)?;
-        let settings = folder.read(&folder.file("settings.json"))?.unwrap_or_default();
-        match serde_json::from_slice::<organza_erm::Settings>(&settings) {
-            Ok(_) => self.running.train(
+        RunFolder::open(path)?;
+        match Kind::of(path) {
+            Kind::Linear => self.running.train(
                 path,
                 output,
                 || Session::<Linear<'_>>::resume_with(path, moved, Linear::read),
-                |folder, run| erm::show(folder, run, output),
+                |folder, run| erm::show(folder, &run, output),
             ),
-            Err(_) => self.running.train(
+            Kind::Words => self.running.train(
                 path,
                 output,
                 || Session::<Words>::resume_with(path, moved, Words::read),
-                |folder, run| train::show(folder, run, output),
+                |folder, run| train::show(folder, &run, output),
             ),
         }
     }

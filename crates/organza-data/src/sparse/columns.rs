@@ -190,29 +190,40 @@ impl Columns {
         columns
     }
 
-    /// The name of each feature that has one: numeric columns and listed categories.
-    pub fn feature_name(&self, feature: u64) -> Option<String> {
+    /// The column that a feature is of, and its place there.
+    fn column_of(&self, feature: u64) -> Option<(&Column, u64)> {
         let mut first = 0;
-        for column in &self.features {
+        self.features.iter().find_map(|column| {
             let inside = feature.checked_sub(first)?;
-            if inside < column.width() {
-                return Some(match column {
-                    Column::Numeric { name, .. } => name.clone(),
-                    Column::Categorical { name, categories: Categories::Hashed(_) } => {
-                        format!("{name}#{inside}")
-                    }
-                    Column::Categorical { name, categories: Categories::Listed(names) } => {
-                        let other = "(other)".to_owned();
-                        format!("{name}={}", names.get(inside as usize).unwrap_or(&other))
-                    }
-                    Column::Categorical { name, categories: Categories::Private } => {
-                        format!("{name}=(other)")
-                    }
-                });
-            }
             first += column.width();
-        }
-        None
+            (inside < column.width()).then_some((column, inside))
+        })
+    }
+
+    /// Whether a feature is a bucket, which any category may fall into.
+    pub fn is_bucket(&self, feature: u64) -> bool {
+        let hashed = |(column, _): &(&Column, u64)| {
+            matches!(column, Column::Categorical { categories: Categories::Hashed(_), .. })
+        };
+        self.column_of(feature).as_ref().is_some_and(hashed)
+    }
+
+    /// The name of a feature.
+    pub fn feature_name(&self, feature: u64) -> Option<String> {
+        let (column, inside) = self.column_of(feature)?;
+        Some(match column {
+            Column::Numeric { name, .. } => name.clone(),
+            Column::Categorical { name, categories: Categories::Hashed(_) } => {
+                format!("{name}#{inside}")
+            }
+            Column::Categorical { name, categories: Categories::Listed(names) } => {
+                let other = "(other)".to_owned();
+                format!("{name}={}", names.get(inside as usize).unwrap_or(&other))
+            }
+            Column::Categorical { name, categories: Categories::Private } => {
+                format!("{name}=(other)")
+            }
+        })
     }
 }
 
@@ -239,5 +250,6 @@ mod tests {
             [name(0), name(2), name(3), name(11), name(12)],
             ["age", "sex=m", "sex=(other)", "city#7", ""]
         );
+        assert_eq!([3, 4, 11, 12].map(|it| columns.is_bucket(it)), [false, true, true, false]);
     }
 }

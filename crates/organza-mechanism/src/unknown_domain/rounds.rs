@@ -188,7 +188,7 @@ fn unit_weights(values: impl Iterator<Item = u32> + Clone) -> impl Iterator<Item
     let root = if root * root < square { root + 1 } else { root };
     let factor = (1_u64 << 52) / root.max(1);
     let most = cap(items.max(1));
-    values.map(move |value| (u64::from(value) * factor >> 32).min(most))
+    values.map(move |value| ((u64::from(value) * factor) >> 32).min(most))
 }
 
 #[cfg(test)]

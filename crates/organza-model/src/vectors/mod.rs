@@ -2,6 +2,7 @@
 
 mod binary;
 mod header;
+mod plane;
 mod query;
 mod saved;
 mod similarity;

@@ -82,7 +82,7 @@ impl Vectors {
     }
 
     /// A word's vector at length 1, in double precision, where squares cannot overflow; zero stays zero.
-    fn unit(&self, number: usize) -> Vec<f64> {
+    pub(super) fn unit(&self, number: usize) -> Vec<f64> {
         let row = self.row(number);
         let length = row.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt();
         let scale = if length > 0.0 { 1.0 / length } else { 0.0 };

@@ -74,6 +74,7 @@ impl Draw for Bars {
         title(svg, &self.title)?;
         vertical(svg, &self.vertical, &up, top, floor)?;
         horizontal_label(svg, &self.horizontal, self.height())?;
+        let level = up.zero().unwrap_or(floor);
         let place = (WIDTH - RIGHT - LEFT) / self.bars.len().max(1) as f64;
         let longest = self.bars.iter().map(|bar| bar.label.chars().count()).max().unwrap_or(0);
         // Where captions would touch, only some are written.
@@ -94,10 +95,11 @@ impl Draw for Bars {
             }
             let y = up.place(bar.value);
             let shape = format!(
-                "<rect class=\"point bar s0\" x=\"{left:.1}\" y=\"{y:.1}\" width=\"{:.1}\" \
+                "<rect class=\"point bar s0\" x=\"{left:.1}\" y=\"{:.1}\" width=\"{:.1}\" \
                  height=\"{:.1}\" fill=\"{}\"",
+                y.min(level),
                 place * FILLED,
-                floor - y,
+                (level - y).abs(),
                 COLORS[0]
             );
             let words = format!(

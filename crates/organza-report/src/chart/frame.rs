@@ -95,7 +95,12 @@ pub(super) fn vertical(
             up.caption(tick)
         )?;
     }
-    writeln!(svg, "<path class=\"axis\" fill=\"none\" d=\"M{LEFT} {top}V{floor}H{right}\"/>")?;
+    // What stands on zero stands on the axis.
+    let level = up.zero().unwrap_or(floor);
+    writeln!(
+        svg,
+        "<path class=\"axis\" fill=\"none\" d=\"M{LEFT} {top}V{floor}M{LEFT} {level:.1}H{right}\"/>"
+    )?;
     writeln!(
         svg,
         "<text transform=\"translate(12 {}) rotate(-90)\" text-anchor=\"middle\">{}</text>",

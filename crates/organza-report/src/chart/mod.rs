@@ -1,14 +1,18 @@
-//! Charts as SVG: curves, bars and one stacked bar. Each is drawn the same way into a page, where a
+//! Charts as SVG: curves, bars, values by name, maps and one stacked bar. Each is drawn the same way into a page, where a
 //! script shows values near the pointer, and into a file of its own, where viewers show them.
 
 mod bars;
 mod frame;
 mod lines;
+mod map;
+mod named;
 mod ruler;
 mod stack;
 
 pub use bars::{Bar, Bars};
 pub use lines::{Chart, Line};
+pub use map::{Map, Place};
+pub use named::Named;
 pub use ruler::{Axis, Scale};
 pub use stack::{Piece, Stack};
 
@@ -30,7 +34,8 @@ text{font:13px system-ui,sans-serif;fill:#7a7f87}\
 .title{font-size:15px;font-weight:600}\
 .grid{stroke:#8a8f98;stroke-opacity:.25}\
 .axis{stroke:#8a8f98}\
-.line{fill:none;stroke-width:2;stroke-linejoin:round}";
+.line{fill:none;stroke-width:2;stroke-linejoin:round}\
+.word{font-size:8px}";
 
 /// Where the values of points are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +56,11 @@ pub trait Draw: fmt::Debug + Send + Sync {
 
     /// Its height; the width is `WIDTH`.
     fn height(&self) -> f64;
+
+    /// The class of the element around it in a page, where it looks or behaves in a way of its own.
+    fn class(&self) -> &'static str {
+        "chart"
+    }
 
     /// Writes it, without the element around it.
     ///
@@ -101,7 +111,8 @@ pub(crate) fn inline(chart: &dyn Draw) -> String {
     let mut svg = String::new();
     let _ = write!(
         svg,
-        "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" tabindex=\"0\" aria-label=\"{}. {}\">",
+        "<svg class=\"{}\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" tabindex=\"0\" aria-label=\"{}. {}\">",
+        chart.class(),
         escaped(chart.title()),
         escaped(&chart.description())
     );

@@ -5,7 +5,7 @@ use crate::describe::{count, number};
 /// How values are spread over an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// Evenly, from zero.
+    /// Evenly, with zero.
     Linear,
     /// By their logarithm; only positive values can be shown.
     Logarithmic,
@@ -60,8 +60,10 @@ impl Ruler {
             });
         let (low, high) = match scale {
             Scale::Logarithmic if least < most => (least, most),
+            // One value stands in the middle.
+            Scale::Logarithmic if least == most => (least / 2.0, most * 2.0),
             Scale::Logarithmic => (1e-9, 1.0),
-            Scale::Linear if most > 0.0 => (0.0, most),
+            Scale::Linear if most > 0.0 || least < 0.0 => (least.min(0.0), most.max(0.0)),
             Scale::Fitted if least <= most => {
                 // Nothing is drawn on the edge, and equal values have a range as well.
                 let room = (0.06 * (most - least)).max(1e-6 * most.abs()).max(1e-12);
@@ -86,13 +88,18 @@ impl Ruler {
     pub(super) fn caption(&self, tick: f64) -> String {
         let rounded: f64 = format!("{tick:.6e}").parse().unwrap_or(tick);
         match self.scale {
-            Scale::Logarithmic => format!("{rounded:e}"),
+            Scale::Logarithmic if !(1e-3..1e4).contains(&rounded) => format!("{rounded:e}"),
             _ if (1e3..1e7).contains(&rounded) && rounded.fract() == 0.0 => count(rounded as u64),
-            Scale::Linear | Scale::Fitted => number(rounded),
+            _ => number(rounded),
         }
     }
 
-    /// Three to eight round values.
+    /// Where zero stands, if there is something on either side of it.
+    pub(super) fn zero(&self) -> Option<f64> {
+        (self.scale == Scale::Linear && self.low < 0.0 && self.high > 0.0).then(|| self.place(0.0))
+    }
+
+    /// Two to eight round values.
     pub(super) fn ticks(&self) -> Vec<f64> {
         match self.scale {
             Scale::Linear | Scale::Fitted => {
@@ -115,10 +122,23 @@ impl Ruler {
                     (self.high.log10() + 1e-9).floor() as i32,
                 );
                 let stride = ((last - first) / 6 + 1).max(1);
-                (first..=last)
-                    .filter(|power| power.rem_euclid(stride) == 0)
-                    .map(|power| 10_f64.powi(power))
-                    .collect()
+                let powers = (first..=last).filter(|power| power.rem_euclid(stride) == 0);
+                let decades: Vec<f64> = powers.map(|power| 10_f64.powi(power)).collect();
+                if decades.len() >= 3 {
+                    return decades;
+                }
+                // Within a decade or two, what lies between has numbers as well.
+                let factors: &[f64] = match self.high / self.low < 20.0 {
+                    true => &[1.0, 2.0, 3.0, 5.0, 8.0],
+                    false => &[1.0, 2.0, 5.0],
+                };
+                let between = (first - 1..=last)
+                    .flat_map(|power| factors.iter().map(move |it| it * 10_f64.powi(power)));
+                let within = |tick: &f64| {
+                    (self.low * (1.0 - 1e-9)..=self.high * (1.0 + 1e-9)).contains(tick)
+                };
+                let between: Vec<f64> = between.filter(within).collect();
+                if between.len() >= 2 { between } else { vec![self.low, self.high] }
             }
         }
     }
@@ -152,6 +172,23 @@ mod tests {
             fitted.ticks().iter().map(|tick| fitted.caption(*tick)).collect::<Vec<_>>(),
             ["0.62", "0.64", "0.66", "0.68"]
         );
+    }
+
+    #[test]
+    fn budgets_have_numbers_and_losses_below_zero_a_place() {
+        let captions = |values: &[f64]| {
+            let ruler = ruler(Scale::Logarithmic, values);
+            ruler.ticks().iter().map(|tick| ruler.caption(*tick)).collect::<Vec<_>>()
+        };
+        assert_eq!(captions(&[0.5, 8.0]), ["0.5", "0.8", "1", "2", "3", "5", "8"]);
+        assert_eq!(captions(&[3.0]), ["2", "3", "5"]);
+        assert_eq!(captions(&[3.1, 4.0]), ["3.1", "4"]);
+        assert_eq!(captions(&[0.1, 3.0]), ["0.1", "0.2", "0.5", "1", "2"]);
+        let shares = ruler(Scale::Linear, &[-0.5, 1.0]);
+        assert_eq!(shares.ticks(), [-0.5, 0.0, 0.5, 1.0]);
+        assert!((shares.place(-0.5)).abs() < 1e-9 && shares.zero().is_some());
+        assert!((shares.place(0.0) - 100.0 / 3.0).abs() < 1e-9);
+        assert_eq!(ruler(Scale::Linear, &[0.2, 1.0]).zero(), None);
     }
 
     #[test]

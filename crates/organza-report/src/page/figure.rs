@@ -60,7 +60,10 @@ impl Figure {
     pub(super) fn html(&self) -> String {
         let file = self.file();
         let panels: String = self.panels.iter().map(|panel| inline(panel.as_ref())).collect();
-        let kind = if self.panels.len() > 1 { "figure many" } else { "figure" };
+        let kind = match self.panels.as_slice() {
+            [one] => format!("of-{}", one.class()),
+            _ => "many".to_owned(),
+        };
         format!(
             "<figure class=\"{kind}\">\n<div class=\"panels\">\n{panels}</div>\n<figcaption>{}{}\
              <a class=\"save\" download=\"{}\" href=\"{}\">SVG</a></figcaption>\n</figure>\n",

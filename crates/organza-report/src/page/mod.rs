@@ -117,6 +117,12 @@ impl Page {
         self
     }
 
+    /// Whether all that it shows may be published: it has neither marks nor warnings, which say that there is no promise,
+    /// or something about the data.
+    pub fn is_private(&self) -> bool {
+        self.warnings.is_empty() && !self.has_marks()
+    }
+
     /// Whether anything on it is marked as not private.
     pub fn has_marks(&self) -> bool {
         let parts = self.sections.iter().flat_map(|section| &section.parts);

@@ -3,8 +3,11 @@
   const tip = document.getElementById("tip");
   let shown = null;
 
+  const near = [];
+
   const hide = () => {
     if (shown) shown.classList.remove("on");
+    near.splice(0).forEach((point) => point.classList.remove("near"));
     shown = null;
     tip.hidden = true;
   };
@@ -26,6 +29,11 @@
     hide();
     shown = point;
     point.classList.add("on");
+    if (point.dataset.near) {
+      const points = point.ownerSVGElement.querySelectorAll(".point");
+      near.push(...point.dataset.near.split(" ").map((index) => points[index]));
+      near.forEach((point) => point.classList.add("near"));
+    }
     tip.textContent = point.dataset.tip;
     tip.hidden = false;
     place();
@@ -36,9 +44,10 @@
     if (under) return under;
     const place = new DOMPoint(event.clientX, event.clientY)
       .matrixTransform(chart.getScreenCTM().inverse());
-    // Along the horizontal axis first: that is how curves are read.
+    // On curves along the horizontal axis first: that is how they are read.
+    const across = chart.classList.contains("map") ? 1 : 2;
     const distance = (point) =>
-      2 * Math.abs(point.dataset.x - place.x) + Math.abs(point.dataset.y - place.y);
+      Math.hypot(across * (point.dataset.x - place.x), point.dataset.y - place.y);
     return points.reduce((best, point) => (distance(point) < distance(best) ? point : best));
   };
 

@@ -130,24 +130,40 @@ impl Table {
 
     pub(super) fn html(&self) -> String {
         let is_number = |column: usize| self.rows.iter().any(|row| row[column].is_number);
+        // A column that is not private throughout is marked once, above.
+        let why = |column: usize| {
+            let reasons = self.rows.iter().map(|row| row[column].not_private.as_deref());
+            let mut all: Vec<&str> = reasons.collect::<Option<_>>()?;
+            all.dedup();
+            (!all.is_empty()).then(|| all.join("; "))
+        };
+        let reasons: Vec<Option<String>> = (0..self.columns.len()).map(why).collect();
         let class = |numeric: bool| if numeric { " class=\"number\"" } else { "" };
         let head: String = self
             .columns
             .iter()
             .enumerate()
             .map(|(index, name)| {
-                format!("<th scope=\"col\"{}>{}</th>", class(is_number(index)), escaped(name))
+                let mark = mark(reasons[index].as_deref());
+                let gap = if mark.is_empty() { "" } else { " " };
+                format!(
+                    "<th scope=\"col\"{}>{}{gap}{mark}</th>",
+                    class(is_number(index)),
+                    escaped(name)
+                )
             })
             .collect();
-        let cell = |cell: &Cell| {
-            let mark = mark(cell.not_private.as_deref());
+        let cell = |(cell, above): (&Cell, &Option<String>)| {
+            let mark = mark(cell.not_private.as_deref().filter(|_| above.is_none()));
             let gap = if mark.is_empty() { "" } else { " " };
             format!("<td{}>{}{gap}{mark}</td>", class(cell.is_number), prose(&cell.shown))
         };
         let rows: String = self
             .rows
             .iter()
-            .map(|row| format!("<tr>{}</tr>\n", row.iter().map(cell).collect::<String>()))
+            .map(|row| {
+                format!("<tr>{}</tr>\n", row.iter().zip(&reasons).map(cell).collect::<String>())
+            })
             .collect();
         let caption = match self.caption.as_str() {
             "" => String::new(),
@@ -194,6 +210,21 @@ mod tests {
         for shown in [">0.6123<", "–", "data-tip=\"from the data\"", ">200,000<"] {
             assert!(html.contains(shown), "{shown}: {html}");
         }
+    }
+
+    #[test]
+    fn a_column_that_is_not_private_throughout_is_marked_once() {
+        let marked = |value: f64, why| Cell::from(value).not_private(why);
+        let table = |last| {
+            let table =
+                Table::new("t", ["part", "loss"]).row(["training".into(), marked(0.6, "a")]);
+            table.row(["test".into(), last]).html()
+        };
+        let both = table(marked(0.7, "b"));
+        assert_eq!(both.matches("class=\"mark\"").count(), 1, "{both}");
+        assert!(both.contains("loss <span") && both.contains("data-tip=\"a; b\""), "{both}");
+        let one = table(Cell::from(0.7));
+        assert!(one.contains("0.6 <span") && !one.contains("loss <span"), "{one}");
     }
 
     #[test]

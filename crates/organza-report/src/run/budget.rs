@@ -64,7 +64,7 @@ impl<S: RunSettings> RunFiles<S> {
         for (name, charges) in parts {
             let name = if name == UNITS { "number of units".to_owned() } else { name };
             let steps = charges.iter().map(|charge| charge.steps).sum();
-            if let Some(noise) = noise_alone(&charges) {
+            if let Some(noise) = noise_alone(&charges).filter(|_| name == TRAINING) {
                 let with_noise = [&before[..], &noise].concat();
                 let (alone, together) = (price(&noise), price(&with_noise));
                 let name = format!("{name}: noise on gradients");
@@ -155,7 +155,7 @@ impl Spending {
             "Everything that is learned from the data is charged to a ledger before it is released. \
              These are its charges, priced together.",
         );
-        if !self.curve.is_empty() {
+        if self.curve.iter().filter(|(steps, _)| *steps > 0.0).count() >= super::CURVE {
             let mark = self.curve.last().map(|(steps, epsilon)| {
                 (*steps, *epsilon, format!("{} at {}", cost(*epsilon), count(*steps as u64)))
             });

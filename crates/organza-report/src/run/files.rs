@@ -3,7 +3,7 @@
 use organza_ledger::{LedgerError, Replay};
 use organza_train::metrics::{self, Point};
 use organza_train::settings::RunSettings;
-use organza_train::{Certificate, FolderError, RunFolder};
+use organza_train::{Certificate, Failure, FolderError, RunFolder};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -79,6 +79,9 @@ pub enum RunFilesError {
     /// The ledger is damaged.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
+    /// A file of the model.
+    #[error(transparent)]
+    Model(#[from] Failure),
 }
 
 impl<S: RunSettings> RunFiles<S> {

@@ -21,16 +21,34 @@ pub fn headline(certificate: &Certificate) -> String {
     }
 }
 
+/// What whoever sees (`epsilon`, `delta`)-private files can do about a question that one unit decides, in words that
+/// follow the share of best guesses that are right.
+fn certainty(epsilon: f64, delta: f64) -> &'static str {
+    match best_guess(epsilon, delta) {
+        ..0.6 => "can hardly tell",
+        ..0.75 => "can do little better than guess",
+        ..0.9 => "can guess, but hardly be sure",
+        ..=NEARLY_CERTAIN => "may come to suspect, but cannot be certain",
+        _ => "may become nearly certain",
+    }
+}
+
+/// Guesses that are right more often leave nothing to promise in words.
+const NEARLY_CERTAIN: f64 = 0.99;
+
 /// What a run is, in a sentence.
 pub(super) fn lead(certificate: &Certificate, released: &str) -> String {
-    if certificate.private {
-        format!(
-            "Trained with differential privacy: the {released} hardly tell whether any one {} was in the \
-             data.",
+    match (certificate.epsilon, certificate.delta) {
+        (Some(epsilon), Some(delta)) if certificate.private => format!(
+            "Trained with differential privacy: whoever sees the {released} {} whether any one {} was in the data.",
+            certainty(epsilon, delta),
             certificate.unit
-        )
-    } else {
-        format!("Trained without a guarantee of privacy: the {released} may give the data away.")
+        ),
+        _ => {
+            format!(
+                "Trained without a guarantee of privacy: the {released} may give the data away."
+            )
+        }
     }
 }
 
@@ -42,45 +60,54 @@ pub(super) fn promise(certificate: &Certificate, released: &str, seeded: bool) -
         conditions: certificate.conditions.clone(),
         ..Promise::default()
     };
-    let (Some(epsilon), Some(delta)) = (certificate.epsilon, certificate.delta) else {
-        promise.not_promised = vec![format!(
-            "Anything. The {released} may give away what was in the data, word by word."
-        )];
-        return promise;
+    let (epsilon, delta) = match (certificate.epsilon, certificate.delta) {
+        (Some(epsilon), Some(delta)) if certificate.private => (epsilon, delta),
+        (epsilon, delta) => {
+            promise.not_promised = vec![if seeded {
+                "Anything to anyone who knows or guesses the seed: with it, the noise can be taken away."
+                    .to_owned()
+            } else {
+                format!(
+                    "Anything. The {released} may give away what was in the data, word by word."
+                )
+            }];
+            if let (Some(epsilon), Some(delta)) = (epsilon, delta) {
+                promise.headline = "no guarantee".to_owned();
+                promise.conditions.push(format!(
+                    "as charged, and with noise from a secret key, what was released would come to epsilon {} at delta {}",
+                    cost(epsilon),
+                    cost(delta)
+                ));
+            }
+            return promise;
+        }
     };
     let unit = certificate.unit;
-    if seeded {
-        promise.not_promised.push(
-            "Anything to anyone who knows or guesses the seed: with it, the noise can be taken away."
-                .to_owned(),
-        );
-    }
-    promise.promised = vec![
-        match certificate.neighbouring {
-            Neighbouring::AddRemove => format!(
-                "Whoever sees the released files, and even knows all the rest of the data, can hardly \
-                 tell whether one {unit} was in it or not."
-            ),
-            Neighbouring::ReplaceOne => format!(
-                "Whoever sees the released files, and even knows all the rest of the data, can hardly \
-                 tell which of two possible {unit}s was in it."
-            ),
-        },
-        format!(
-            "In numbers: someone who has to guess between the two, each as likely as the other, is \
-             right at most {} % of the time. A coin is right 50 %.",
-            percent(best_guess(epsilon, delta))
-        ),
-        "It stays true whatever is computed from these files, by whomever, at any time.".to_owned(),
-    ];
-    promise.to_whom = vec![whom(unit, epsilon, delta)];
-    if best_guess(epsilon, delta) > 0.99 {
+    let can = certainty(epsilon, delta);
+    let question = match certificate.neighbouring {
+        Neighbouring::AddRemove => format!("whether one {unit} was in it or not"),
+        Neighbouring::ReplaceOne => format!("which of two possible {unit}s was in it"),
+    };
+    let guess = best_guess(epsilon, delta);
+    if guess <= NEARLY_CERTAIN {
+        promise.promised.push(format!(
+            "Whoever sees the released files, and even knows all the rest of the data, {can} {question}."
+        ));
+    } else {
         promise.not_promised.push(format!(
-            "Much: an epsilon of {} leaves room for a guess that is nearly certain. Whether any attack \
-             comes near it, only an audit can say.",
-            cost(epsilon)
+            "Much: whoever sees the released files, and knows all the rest of the data, {can} {question}. Whether any \
+             attack comes near that, only an audit can say."
         ));
     }
+    promise.promised.push(format!(
+        "In numbers: someone who has to guess between the two, each as likely as the other, is right at most {} % of \
+         the time. A coin is right 50 %.",
+        percent(guess)
+    ));
+    promise.promised.push(
+        "It stays true whatever is computed from these files, by whomever, at any time.".to_owned(),
+    );
+    promise.to_whom = vec![whom(unit, epsilon, delta)];
     promise.not_promised.push(format!(
         "That nothing is learned about people. What holds for many is learned, with or without any \
          one {unit}: that is what training is for."
@@ -144,10 +171,11 @@ fn whom(unit: Unit, epsilon: f64, delta: f64) -> String {
     }
 }
 
-/// A share in percent, rounded up, so that what is said still holds.
+/// A share in percent, rounded up, so that what is said still holds: to a tenth, or as finely as it takes to stay below
+/// a hundred.
 fn percent(share: f64) -> String {
-    let percent = 100.0 * share;
-    if percent > 99.99 { number(100.0) } else { number((10.0 * percent).ceil() / 10.0) }
+    let rounded = |digits: i32| (100.0 * share * 10_f64.powi(digits)).ceil() / 10_f64.powi(digits);
+    number((1..=6).map(rounded).find(|percent| *percent < 100.0).unwrap_or(100.0))
 }
 
 #[cfg(test)]
@@ -159,6 +187,57 @@ mod tests {
         assert_eq!(percent(best_guess(3.0, 1e-6)), "95.3");
         assert_eq!(percent(0.5), "50");
         assert_eq!(percent(0.500_01), "50.1");
+        assert_eq!(percent(best_guess(8.0, 1e-6)), "99.97");
         assert_eq!(percent(best_guess(30.0, 1e-6)), "100");
+    }
+
+    fn certificate(epsilon: f64, private: bool) -> Certificate {
+        let text = serde_json::json!({
+            "version": 2, "method": "dpsgd", "private": private, "epsilon": epsilon, "delta": 1e-6,
+            "neighbouring": "add-remove", "unit": "line", "accountant": "pld", "steps": 1,
+            "events": [], "public": [], "conditions": [], "not_private": []
+        });
+        serde_json::from_value(text).expect("a certificate")
+    }
+
+    /// Whatever is said in words never sounds stronger for a larger epsilon, and nothing is said to be hidden
+    /// where a guess is right 99 times of 100.
+    #[test]
+    fn words_follow_the_number() {
+        let scale = [
+            "can hardly tell",
+            "little better than guess",
+            "hardly be sure",
+            "cannot be certain",
+            "nearly certain",
+        ];
+        let place = |text: &str| scale.iter().position(|words| text.contains(words));
+        let mut last = 0;
+        for epsilon in (1..=200).map(|step| 0.1 * f64::from(step)) {
+            let certificate = certificate(epsilon, true);
+            let lead = lead(&certificate, "vectors");
+            let said = place(&lead).unwrap_or_else(|| panic!("{epsilon}: {lead}"));
+            assert!(said >= last, "{epsilon}: {lead}");
+            last = said;
+            let promise = promise(&certificate, "vectors", false);
+            let promised = promise.promised.join(" ");
+            let is_weak = best_guess(epsilon, 1e-6) > 0.99;
+            assert_eq!(place(&promised), (!is_weak).then_some(said), "{epsilon}: {promised}");
+            assert_eq!(place(&promise.not_promised.join(" ")).is_some(), is_weak, "{epsilon}");
+        }
+        assert_eq!(last, scale.len() - 1);
+        for (epsilon, words) in [(0.1, 0), (1.0, 1), (2.0, 2), (3.0, 3), (8.0, 4)] {
+            assert_eq!(place(certainty(epsilon, 1e-6)), Some(words), "epsilon {epsilon}");
+        }
+        // All may be told with probability delta, however small epsilon is.
+        assert_eq!(place(certainty(0.1, 0.99)), Some(scale.len() - 1));
+    }
+
+    #[test]
+    fn a_run_from_a_seed_promises_nothing() {
+        let promise = promise(&certificate(3.0, false), "vectors", true);
+        assert!(!promise.holds && promise.promised.is_empty() && promise.to_whom.is_empty());
+        assert_eq!(promise.headline, "no guarantee");
+        assert!(promise.conditions[0].contains("epsilon 3"), "{:?}", promise.conditions);
     }
 }

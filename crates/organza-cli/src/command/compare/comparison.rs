@@ -129,16 +129,16 @@ impl Comparison {
     }
 
     fn charts(&self) -> [Chart; 2] {
-        let chart = |title: &str, vertical: &str, value: fn(&Row) -> Option<f64>| Chart {
+        let chart = |title: &str, vertical: Axis, value: fn(&Row) -> Option<f64>| Chart {
             title: title.to_owned(),
             horizontal: Axis::logarithmic("epsilon"),
-            vertical: Axis::linear(vertical),
+            vertical,
             lines: self.lines(value),
             mark: None,
         };
         [
-            chart("share of signal", "share", |row| row.share_of_signal),
-            chart("test loss", "loss", |row| Some(row.test_loss)),
+            chart("Share of signal", Axis::linear("share"), |row| row.share_of_signal),
+            chart("Test loss", Axis::fitted("loss"), |row| Some(row.test_loss)),
         ]
     }
 

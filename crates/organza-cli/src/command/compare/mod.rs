@@ -6,10 +6,11 @@ use super::train::{Asked, Options};
 use crate::names::method_parser;
 use crate::output::Output;
 use crate::progress::suite;
+use crate::usage::UsageError;
 use anyhow::Context;
 use clap::Args;
 use comparison::Comparison;
-use organza_words::settings::Method;
+use organza_words::settings::{Method, Settings, VocabularyOrigin};
 use organza_words::suite::{Planned, Total, shared_total};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -20,6 +21,9 @@ Train with several methods at equal privacy, and show which learns most
 Each method is trained at each epsilon; `none` once, as what could be had without privacy. The \
 share of signal is how much of what there is to learn beyond word frequencies a method has learned: 0 is \
 word frequencies alone, 1 is the best of all runs, usually the one without privacy.
+
+All runs have the same words, which are declared (--vocabulary-file, --vocabulary declared-public), because losses over \
+different words do not compare; those of a run that released them privately will do, and cost nothing again.
 
 All flags of `organza train` hold for all runs; what no flag says is as `organza train` has it for \
 each method. The same command goes on where it was stopped. The test \
@@ -32,7 +36,7 @@ either: outcome.json and metrics.jsonl in the folder of each run, which hold exa
 const EXAMPLES: &str = "\
 Examples:
   organza compare --data brown.tgz --preset brown-1k
-  organza compare --data reviews.txt --epsilon 3,8 --methods counts,dpsgd --out compared";
+  organza compare --data reviews.txt --vocabulary-file run/vocabulary.txt --epsilon 3,8 --methods counts,dpsgd";
 
 /// Train with several methods at equal privacy, and show which learns most
 #[derive(Args, Debug)]
@@ -57,6 +61,22 @@ pub(crate) struct Compare {
     /// How many threads; the results are the same with any number [default: one a core]
     #[arg(long, value_name = "NUMBER")]
     threads: Option<NonZeroUsize>,
+}
+
+/// Refuses words that every run would release for itself; those of the built-in corpus are public.
+fn one_vocabulary(settings: &mut Settings) -> Result<(), UsageError> {
+    if !matches!(settings.data.vocabulary, VocabularyOrigin::Private { .. }) {
+        return Ok(());
+    }
+    if settings.data.path.is_some() {
+        return Err(UsageError::new(
+            "each run would release words of its own, and losses over different words do not compare",
+            "release them once by `organza train`, and compare with --vocabulary-file RUN/vocabulary.txt; or declare them by \
+             --vocabulary declared-public",
+        ));
+    }
+    settings.data.vocabulary = VocabularyOrigin::DeclaredPublic;
+    Ok(())
 }
 
 impl Compare {
@@ -86,6 +106,7 @@ impl Compare {
             for epsilon in budgets {
                 let mut settings = self.options.settings(&Asked::of(method, epsilon))?;
                 settings.privacy.epsilon = epsilon;
+                one_vocabulary(&mut settings)?;
                 settings.privacy.noise_multiplier = None;
                 let name = match epsilon {
                     Some(epsilon) => format!("{method}-{epsilon}"),

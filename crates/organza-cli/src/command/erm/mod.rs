@@ -2,19 +2,17 @@
 
 mod bounds;
 mod options;
-mod page;
-mod summary;
 
 use crate::output::Output;
 use crate::running::{RunOptions, Trained, warn_of_delta};
+use crate::summary::{Figure, Summary, Told};
 use crate::usage::UsageError;
 use bounds::Bounds;
 use clap::{Args, Subcommand};
 use options::Options;
-use organza_erm::{LARGEST_INDEX, Linear, Loss, Method, Settings};
+use organza_erm::{Fitted, LARGEST_INDEX, Linear, Loss, Method, Scores, Settings};
 use organza_train::{RunFolder, Session, SettingError};
 use std::path::PathBuf;
-use summary::Summary;
 
 const PROMISE: &str = "\
 Fit a linear model to sparse rows with differential privacy
@@ -72,7 +70,7 @@ impl Erm {
         warn_of_delta(settings.delta, output);
         self.notes(&settings, output);
         let begin = || Session::<Linear<'_>>::begin(settings, &self.out);
-        self.running.train(&self.out, output, begin, |folder, run| show(folder, run, output))
+        self.running.train(&self.out, output, begin, |folder, run| show(folder, &run, output))
     }
 
     /// What a person should know before the result.
@@ -103,25 +101,54 @@ impl Erm {
     }
 }
 
-/// Writes the page of a fit, and shows what came of it.
+const NOTHING_LEARNED: &str = "nothing was learned: the loss is no better than that of a constant. A larger epsilon, more \
+    rows, fewer features, or a --bound and --label-bound that fit the data would help";
+
+/// Writes the summary and the page of a fit, and shows what came of it.
 pub(super) fn show(
     folder: &RunFolder,
-    trained: Trained<Linear<'_>>,
+    trained: &Trained<Linear<'_>>,
     output: &Output,
 ) -> anyhow::Result<()> {
-    let Trained { settings, finished, elapsed, .. } = trained;
+    let Trained { settings, finished, .. } = trained;
+    let Fitted { model, train, test, sparsity, .. } = &finished.model;
     if finished.certificate.public.iter().any(|fact| fact.value.ends_with(LARGEST_INDEX)) {
         output.note(format_args!(
             "{} features, {LARGEST_INDEX}: it is declared public on the certificate; say --features to declare it \
              yourself",
-            finished.model.model.features()
+            model.features()
         ));
     }
-    let summary = Summary::new(folder.path(), &settings, &finished, elapsed);
-    let page = page::page(&finished, &summary, settings.seed.is_some());
-    page.write(folder.path(), "report.html")?;
-    output.result(&summary)?;
-    Ok(())
+    let mut figures = vec![
+        Figure::private("model", settings.model).named("model"),
+        Figure::private("claimed_epsilon", finished.certificate.claimed_epsilon),
+        Figure::measured("train_loss", "training loss", train.loss, ""),
+        Figure::measured("test_loss", "test loss", test.as_ref().map(|test| test.loss), "")
+            .if_any(),
+    ];
+    let fields = ["test_accuracy", "test_auc", "test_r_squared", "test_deviance"];
+    let named = test.iter().flat_map(Scores::named).zip(fields);
+    figures.extend(named.map(|((name, value), field)| {
+        Figure::measured(field, &format!("test {name}"), value, "").if_any()
+    }));
+    if settings.model == Loss::Sigmoid {
+        let gradient = train.squared_gradient;
+        let figure = Figure::not_private("train_squared_gradient", gradient);
+        figures.push(figure.shown("squared gradient", format!("{gradient:.3e}")));
+    }
+    if let Some(sparsity) = sparsity {
+        let figure = Figure::not_private("group_sparsity", sparsity);
+        figures.push(figure.shown("group sparsity", sparsity.most.to_string()));
+    }
+    figures.extend([Figure::not_private("train", train), Figure::not_private("test", test)]);
+    let scores = test.as_ref().unwrap_or(train);
+    let told = Told {
+        figures,
+        nothing_learned: (scores.loss >= scores.constant_loss).then_some(NOTHING_LEARNED),
+        file: ("coefficients.csv", "the coefficients"),
+        next: "organza predict RUN --data new-rows",
+    };
+    Summary::new(folder, trained, told).show(folder, organza_erm::page, output)
 }
 
 fn usage(error: SettingError) -> UsageError {

@@ -17,7 +17,7 @@ const BUCKETS: u64 = 1 << 16;
 /// The form that is no table.
 const LIBSVM: &str = "libsvm";
 /// Names by which a label is guessed.
-const LABELS: [&str; 6] = ["label", "target", "class", "outcome", "clicked", "y"];
+const LABELS: [&str; 7] = ["label", "target", "class", "outcome", "clicked", "income", "y"];
 
 #[derive(Args, Debug)]
 pub(super) struct Options {

@@ -1,18 +1,17 @@
 //! `organza train`: from text and a budget to word vectors, a certificate and a report.
 
 mod options;
-mod summary;
 
-use super::report::REPORT;
 use crate::running::{RunOptions, Trained, warn_of_delta};
+use crate::summary::{Figure, Summary, Told};
 use crate::{arguments::Arguments, output::Output};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory};
 pub(crate) use options::{Asked, Options};
 use organza_train::RunFolder;
+use organza_words::settings::Method;
 use organza_words::{Session, Words};
 use std::path::PathBuf;
-use summary::Summary;
 
 const PROMISE: &str = "\
 Train word vectors with differential privacy
@@ -77,7 +76,7 @@ impl Train {
             }
             Ok(session)
         };
-        self.running.train(&self.out, output, begin, |folder, run| show(folder, run, output))
+        self.running.train(&self.out, output, begin, |folder, run| show(folder, &run, output))
     }
 }
 
@@ -91,15 +90,35 @@ fn wrong_usage(kind: ErrorKind, problem: &str) -> ! {
     }
 }
 
+const NOTHING_LEARNED: &str = "nothing was learned: the test loss is no better than that of word frequencies. Fewer words \
+    (--vocabulary-size), a larger epsilon or more text would help, and so would a smaller unit, if its promise is enough";
+
 /// Writes the summary and the page of a run, and shows what came of it.
 pub(super) fn show(
     folder: &RunFolder,
-    trained: Trained<Words>,
+    trained: &Trained<Words>,
     output: &Output,
 ) -> anyhow::Result<()> {
-    let Trained { settings, finished, made, elapsed } = trained;
-    let summary = Summary::new(folder.path(), &settings, &finished, made, elapsed);
-    folder.write(&folder.file("summary.json"), summary.file()?.as_bytes())?;
-    organza_words::page(folder.path())?.1.write(folder.path(), REPORT)?;
-    output.result(&summary)
+    let Trained { settings, finished, .. } = trained;
+    let losses = finished.curve.last().map(|point| point.losses);
+    let simple = finished.model.frequency_loss;
+    let select = (settings.method == Method::Sparse).then_some(settings.selection.rule);
+    let told = Told {
+        figures: vec![
+            Figure::private("select", select).named("selection").if_any(),
+            Figure::measured("train_loss", "training loss", losses.map(|it| it.train), ""),
+            Figure::measured(
+                "validation_loss",
+                "validation loss",
+                losses.map(|it| it.validation),
+                "",
+            ),
+            Figure::measured("test_loss", "test loss", losses.map(|it| it.test), ""),
+            Figure::measured("frequency_loss", "word frequencies", simple, ""),
+        ],
+        nothing_learned: losses.is_some_and(|it| it.test >= simple).then_some(NOTHING_LEARNED),
+        file: ("vectors.txt", "word vectors for word2vec readers; vectors.bin, the same, binary"),
+        next: "organza nearest RUN WORD",
+    };
+    Summary::new(folder, trained, told).show(folder, organza_words::page, output)
 }
