@@ -26,7 +26,7 @@ pub struct Settings {
     /// A file that names all items, one a line, which declares them public; without it which items occur is private.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<PathBuf>,
-    /// A public file of titles: `item <tab> title` a line, or a table with the columns `item` and `title`.
+    /// A public file of titles: `item <tab> title` a line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub titles: Option<PathBuf>,
     /// Public numbers by which a budget is split and items are weighted.
