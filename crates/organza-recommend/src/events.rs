@@ -3,7 +3,7 @@
 use crate::histories::{FULL_WEIGHT, Histories};
 use crate::settings::{EventSettings, NewestEvents};
 use organza_data::DataError;
-use organza_data::table::Table;
+use organza_data::table::{Table, number};
 use std::collections::HashMap;
 use std::path::Path;
 use thiserror::Error;
@@ -76,20 +76,19 @@ impl Events {
         Table::open(path, *format)?.each_row(&columns, &mut |row| {
             let fields = row.fields.unwrap_or_default();
             let field = |at: usize| fields.get(at).copied().flatten().map(str::trim);
-            let number = |at: usize| field(at)?.parse::<f64>().ok().filter(|it| it.is_finite());
             let mut event = || {
                 let user = field(0).filter(|user| !user.is_empty())?;
                 let name = field(1).filter(|item| !item.is_empty())?;
                 let weight = match weight {
                     None => FULL_WEIGHT,
                     Some(column) => {
-                        let part = number(2).filter(|it| *it > 0.0)? / column.full;
+                        let part = number(field(2)?).filter(|it| *it > 0.0)? / column.full;
                         (part.min(1.0) * f64::from(FULL_WEIGHT)).ceil() as u16
                     }
                 };
                 let time = match newest {
                     None => 0.0,
-                    Some(_) => time(field(2 + usize::from(settings.weight.is_some()))?)?,
+                    Some(_) => number(field(2 + usize::from(settings.weight.is_some()))?)?,
                 };
                 let item = if declared { items.find(name)? } else { items.number(name)? };
                 Some((users.number(user)? as usize, Event { item, weight, time }))
@@ -111,27 +110,22 @@ impl Events {
         let mut histories = Histories::new(names.len());
         let mut row = Vec::new();
         for mut events in rows {
+            if let Some(order) = &order {
+                events.iter_mut().for_each(|event| event.item = order[event.item as usize]);
+            }
             keep_newest(&mut events, newest.as_ref());
-            row.extend(events.iter().map(|event| {
-                let item = order.as_ref().map_or(event.item, |order| order[event.item as usize]);
-                (item, event.weight)
-            }));
+            row.extend(events.iter().map(|event| (event.item, event.weight)));
             histories.push(&mut row);
         }
         Ok(Self { histories, names, left_out })
     }
 }
 
-/// A number, or a time as it is written in the order of time (ISO 8601), whose digits then make one.
-fn time(text: &str) -> Option<f64> {
-    if let Ok(number) = text.parse::<f64>() {
-        return number.is_finite().then_some(number);
-    }
-    let digits: String = text.chars().filter(char::is_ascii_digit).take(14).collect();
-    (digits.len() >= 8).then(|| format!("{digits:0<14}").parse().ok()).flatten()
-}
-
 /// Keeps the newest distinct items of a person; of equal times, the larger number of the item.
+///
+/// # Privacy
+/// Items have to be numbered by their names or a declared list: by numbers in the order of the data, another person's events
+/// would decide about ties.
 fn keep_newest(events: &mut Vec<Event>, newest: Option<&NewestEvents>) {
     let Some(NewestEvents { last, .. }) = newest else { return };
     events.sort_by(|one, other| other.time.total_cmp(&one.time).then(other.item.cmp(&one.item)));
@@ -294,5 +288,19 @@ mod tests {
             None,
         );
         assert_eq!((items(&read, 0).join(""), read.left_out), ("xy".to_owned(), 3));
+    }
+
+    /// Of equal times the same item counts, whoever else is in the data. The twin, numbers in the order of the data, would
+    /// keep `p` with the other person and `q` without.
+    #[test]
+    fn ties_of_a_person_do_not_follow_others() {
+        let newest = |it: &mut EventSettings| {
+            it.newest = Some(NewestEvents { column: "when".to_owned(), last: 1 });
+        };
+        let own = "a,p,1\na,q,1\n";
+        let alone = events(&format!("who,what,when\n{own}"), newest, None);
+        let beside = events(&format!("who,what,when\nb,q,1\nb,p,1\n{own}"), newest, None);
+        assert_eq!(items(&alone, 0), items(&beside, 1));
+        assert_eq!(items(&alone, 0), ["q"]);
     }
 }
