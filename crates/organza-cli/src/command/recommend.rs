@@ -133,10 +133,13 @@ impl fmt::Display for List {
         };
         let width = self.0.iter().map(|it| name(it).chars().count()).max().unwrap_or(0);
         for it in &self.0 {
-            write!(formatter, "{:7.4}  {:width$}", it.score, name(it))?;
+            let (score, name) = (it.score, name(it));
             match it.because.is_empty() {
-                true => writeln!(formatter)?,
-                false => writeln!(formatter, "  because of {}", it.because.join(", "))?,
+                true => writeln!(formatter, "{score:7.4}  {name}")?,
+                false => {
+                    let because = it.because.join(", ");
+                    writeln!(formatter, "{score:7.4}  {name:width$}  because of {because}")?;
+                }
             }
         }
         Ok(())
