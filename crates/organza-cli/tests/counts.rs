@@ -218,7 +218,7 @@ fn a_comparison_trains_each_method_as_train_would() {
         );
     }
     let picture = fs::read_to_string(place.join("organza-compare/comparison.svg")).unwrap();
-    assert!(picture.contains("share of signal") && picture.contains("dpsgd"));
+    assert!(picture.contains("Share of signal") && picture.contains("dpsgd"));
 }
 
 /// With seed 8, a step seemed to overshoot however short it was, because rounding hid what it gained, and the fit

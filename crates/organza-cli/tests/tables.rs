@@ -90,7 +90,7 @@ fn classes_by_name_are_learned_and_predicted_in_any_form() {
     assert_eq!(fit.code, Some(0), "{}", fit.stderr);
     let fit: Value = serde_json::from_str(&fit.stdout).unwrap();
     assert!(fit["test_accuracy"].as_f64().unwrap() > 0.9, "{fit}");
-    assert_eq!(fit["test_confusion"].as_array().unwrap().len(), 3);
+    assert_eq!(fit["test"]["confusion"].as_array().unwrap().len(), 3);
     for form in FORMS {
         let line = format!("predict organza-erm --data people.{form} --out said.{form}");
         let said = organza_in(place.path(), &line);

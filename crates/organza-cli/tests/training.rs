@@ -82,13 +82,16 @@ fn the_summary_for_programs_has_its_fields_and_says_what_is_not_private() {
     let mut fields: Vec<&str> = summary.keys().map(String::as_str).collect();
     fields.sort_unstable();
     let expected = [
+        "date",
         "delta",
         "epsilon",
         "frequency_loss",
         "method",
         "ms_step",
         "not_private",
+        "organza",
         "peak_rss_mb",
+        "released",
         "remarks",
         "seconds",
         "select",
@@ -96,6 +99,7 @@ fn the_summary_for_programs_has_its_fields_and_says_what_is_not_private() {
         "test_loss",
         "train_loss",
         "validation_loss",
+        "version",
     ];
     assert_eq!(fields, expected);
     assert_eq!((&summary["method"], &summary["select"]), (&"sparse".into(), &"uniform".into()));
