@@ -103,15 +103,20 @@ impl Recommender {
         best(&scores, number)
     }
 
-    /// How much each item of a history has to do with the score of another, the most first.
+    /// How much more each item of a history has to do with the score of another than with that of items on average, the most
+    /// first: what it says for all items alike is no reason for one.
     pub fn because(&self, history: &[u32], item: u32) -> Vec<Scored> {
         if item as usize >= self.items() {
             return Vec::new();
         }
-        let found = self.row(&self.found, item);
+        let mut found = self.row(&self.found, item).to_vec();
+        let share = 1.0 / self.items() as f32;
+        for row in self.found.chunks(self.dimensions) {
+            found.iter_mut().zip(row).for_each(|(entry, mean)| *entry -= share * mean);
+        }
         let mut terms: Vec<Scored> = self
             .known(history)
-            .map(|item| Scored { item, score: inner(self.row(&self.asking, item), found) })
+            .map(|item| Scored { item, score: inner(self.row(&self.asking, item), &found) })
             .collect();
         terms.sort_by(|one, other| order(*one, *other));
         terms.dedup_by_key(|term| term.item);
