@@ -43,7 +43,7 @@ Examples:
   organza recommender --data ratings.csv --user-column user --item-column film --items films.txt --titles films.txt \\
     --weight-column stars --full-weight 5 --time-column when --last 200 --out run
 
-Tables: CSV, TSV, JSON lines (all plain or gzip) or Parquet, or a folder of such, by the names of the files.";
+Tables: CSV, TSV, JSON lines (all plain, gzip or zstd), Parquet or Arrow, or a folder of such, by the names of the files or --format.";
 
 /// Make a recommender from events with differential privacy
 #[derive(Args, Debug)]
