@@ -103,16 +103,24 @@ impl Recommender {
         best(&scores, number)
     }
 
-    /// How much each item of a history has to do with the score of another, the most first.
+    /// How much more each item of a history has to do with the score of another than with those of other items on average, the
+    /// most first: what it says for all items alike is no reason for one.
     pub fn because(&self, history: &[u32], item: u32) -> Vec<Scored> {
         if item as usize >= self.items() {
             return Vec::new();
         }
-        let found = self.row(&self.found, item);
-        let mut terms: Vec<Scored> = self
-            .known(history)
-            .map(|item| Scored { item, score: inner(self.row(&self.asking, item), found) })
-            .collect();
+        let mut total = vec![0.0; self.dimensions];
+        for row in self.found.chunks(self.dimensions) {
+            total.iter_mut().zip(row).for_each(|(sum, entry)| *sum += entry);
+        }
+        let others = (self.items() as f32 - 1.0).max(1.0);
+        let term = |one: u32| {
+            let asking = self.row(&self.asking, one);
+            let to = |found: &[f32]| inner(asking, found);
+            let usual = (to(&total) - to(self.row(&self.found, one))) / others;
+            Scored { item: one, score: to(self.row(&self.found, item)) - usual }
+        };
+        let mut terms: Vec<Scored> = self.known(history).map(term).collect();
         terms.sort_by(|one, other| order(*one, *other));
         terms.dedup_by_key(|term| term.item);
         terms
