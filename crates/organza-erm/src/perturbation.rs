@@ -385,6 +385,24 @@ mod tests {
         assert!(tight.contains("raise --l2"), "{tight}");
     }
 
+    /// Every record is in the fit of every class. The broken twin, three fits with the noise of one, costs more than the target.
+    #[test]
+    fn several_fits_share_the_target() {
+        let target = Target::new(1.0, 1e-5);
+        let cost_at = |event: &Event, delta: f64| {
+            let account = Accountant::new(Neighbouring::AddRemove).compose(event).unwrap();
+            account.epsilon(delta).map_or(f64::INFINITY, |it| it.epsilon)
+        };
+        let cost = |event: &Event| cost_at(event, 1e-5);
+        let three = Perturbation::calibrate(1.0, 30.0, 1e3, 1, 3, &target, &[]).unwrap();
+        assert!((0.98..=1.0).contains(&cost(&three.event)), "{}", cost(&three.event));
+        let one = Perturbation::calibrate(1.0, 30.0, 1e3, 1, 1, &target, &[]).unwrap();
+        assert!(three.deviation > one.deviation);
+        let twin = Event::Compose(vec![one.event; 3]);
+        assert!(cost(&twin).is_infinite(), "their deltas alone are more");
+        assert!(cost_at(&twin, 4e-5) > 2.0, "{}", cost_at(&twin, 4e-5));
+    }
+
     #[test]
     fn the_tolerance_is_above_rounding_for_any_norm_and_number_of_records() {
         let target = Target::new(1.0, 1e-5);
