@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The unit is the person: all of their events together. A model is made of two releases and public numbers; everything
-//! after them, the choice of how items are scored among it, is post-processing.
+//! after them, the choice of how items are scored among it, is post-processing. [`Method`] has others to compare with.
 //!
 //! ```
 //! use organza_recommend::{Histories, Settings, fit_histories};
