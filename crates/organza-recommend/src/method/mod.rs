@@ -60,7 +60,8 @@ fn model(
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use crate::application::fit_data;
+    use crate::application::{fit_data, fit_histories};
+    use crate::histories::Histories;
     use crate::settings::{Method, Settings};
     use crate::synthetic::shop;
 
@@ -92,6 +93,18 @@ mod tests {
                     assert_eq!((certificate.epsilon, certificate.private), (None, false));
                     assert!(certificate.conditions[0].contains("there is no guarantee"));
                 }
+            }
+        }
+    }
+
+    /// Whether a run ends well tells nothing: without persons, or with one, there is a model that recommends nothing or little.
+    #[test]
+    fn nobody_and_one_person_are_no_error() {
+        for method in all() {
+            for rows in [vec![], vec![vec![]], vec![vec![2, 0]]] {
+                let settings = Settings { method, ..Settings::new(None, 1.0, 1e-6) };
+                let (fitted, _) = fit_histories(Histories::of_rows(3, rows), settings).unwrap();
+                assert!(fitted.saved.model.recommend(&[0, 7], 9).len() <= 3, "{method}");
             }
         }
     }
