@@ -113,7 +113,7 @@ fn other_methods_make_whole_runs() {
     let refused =
         organza_in(place.path(), "recommender --method dpsgd --noise-multiplier 1 --out x");
     assert_eq!(refused.code, Some(2));
-    assert!(refused.stderr.contains("--epsilon for --method dpsgd"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("left out for --method dpsgd"), "{}", refused.stderr);
     assert!(!place.path().join("x").exists());
 }
 

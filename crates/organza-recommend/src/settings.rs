@@ -159,10 +159,11 @@ impl Settings {
         if let Some(newest) = data.as_ref().and_then(|data| data.newest.as_ref()) {
             require("--last", newest.last, newest.last > 0, "at least 1")?;
         }
-        let counted = self.method != Method::Dpsgd || privacy.noise_multiplier.is_none();
-        let expected = "given as --epsilon for --method dpsgd: what its steps cost follows the number of persons, which \
-                        is released";
-        require("--noise-multiplier", "the noise", counted, expected)?;
+        let given = privacy.noise_multiplier;
+        let fits = self.method != Method::Dpsgd || given.is_none();
+        let expected = "left out for --method dpsgd, and --epsilon given in its place: what steps cost follows the number of \
+                        persons, which is released";
+        require("--noise-multiplier", given.unwrap_or_default(), fits, expected)?;
         require("unit", privacy.unit, privacy.unit == Unit::User, "user: a person is the unit")?;
         self.engine().check()
     }
