@@ -20,7 +20,7 @@ const ALIKE: usize = 5;
 const FILES: [(&str, &str); 2] = [
     (
         "model.safetensors",
-        "the item vectors, and the item-item model: by `asking` an item asks for others, by `found` it is found",
+        "the item vectors, and the item-item model: by `asking` an item asks for others, by `found` it is found; `prior`, if there is one, is for least squares",
     ),
     ("items.txt", "the items, in the order of the rows"),
 ];

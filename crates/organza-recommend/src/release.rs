@@ -1,4 +1,4 @@
-//! What leaves the data: noisy counts of items, and a noisy table of their pairs. Nothing else does.
+//! What leaves the data: noisy counts of items, and a noisy table of their pairs. By the usual method nothing else does.
 //!
 //! # Privacy
 //! A person is the unit: all of their events together. Counts: the row of a person is scaled to L2 norm 1, so that one person
