@@ -33,6 +33,9 @@ pub struct RecommenderData {
     pub titles: HashMap<String, String>,
 }
 
+/// A model, and how it was chosen, where there was a choice.
+type Made = (Recommender, Option<Choice>);
+
 /// A recommender on events.
 #[derive(Debug)]
 pub struct RecommenderRun {
@@ -40,7 +43,7 @@ pub struct RecommenderRun {
     histories: Histories,
     items: NoisyItems,
     /// None if steps make it.
-    made: Option<(Recommender, Option<Choice>)>,
+    made: Option<Made>,
     names: Vec<String>,
     titles: Vec<Option<String>>,
     left_out: u64,
@@ -177,7 +180,9 @@ impl Application for RecommenderRun {
                 "{left_out} rows were left out: no user, no item or none of the declared items, or a weight or time that is none"
             )
         });
-        let none = (self.names.is_empty())
+        let none = self
+            .names
+            .is_empty()
             .then(|| "no item stands out of the noise, so nothing can be recommended".to_owned());
         rows.into_iter().chain(none).collect()
     }
@@ -206,7 +211,7 @@ fn release(
     declared: bool,
     noise: f64,
     releases: &mut Releases<'_>,
-) -> Result<(NoisyItems, Option<(Recommender, Option<Choice>)>), Failure> {
+) -> Result<(NoisyItems, Option<Made>), Failure> {
     let plan = plan(settings, declared, noise)?;
     let source = releases.source().clone();
     let mut charge = |charge| releases.charge(charge).map_err(Failure::from);
