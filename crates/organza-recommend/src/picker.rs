@@ -53,6 +53,7 @@ pub(crate) fn with_picker(html: &str, saved: &SavedRecommender) -> String {
         "places": places(saved, items.min(MOST_PLACES)),
         "asking": bytes(model.asking()),
         "found": bytes(model.found()),
+        "prior": model.prior(),
     });
     // Nothing in a title can end the script that holds it.
     let data = data.to_string().replace('<', "\\u003c");
@@ -73,7 +74,7 @@ mod tests {
             names: titles.iter().map(|title| title.to_string()).collect(),
             titles: vec![None; number],
             counts: vec![1.0; number],
-            choice: Choice {
+            choice: Some(Choice {
                 score: Score::LowRank,
                 ridge: 1.0,
                 block: number,
@@ -81,7 +82,7 @@ mod tests {
                 edge: 1.0,
                 popularity: 1.0,
                 risk: 0.5,
-            },
+            }),
         }
     }
 

@@ -28,8 +28,8 @@ pub struct SavedRecommender {
     pub titles: Vec<Option<String>>,
     /// Their noisy counts.
     pub counts: Vec<f64>,
-    /// How it was chosen.
-    pub choice: Choice,
+    /// How it was chosen, where there was a choice.
+    pub choice: Option<Choice>,
 }
 
 /// Why a model cannot be read or used.
@@ -70,16 +70,16 @@ impl SavedRecommender {
         let tensors = [
             ("asking", Dtype::F32, shape.clone()),
             ("found", Dtype::F32, shape),
-            ("vectors", Dtype::F32, vec![model.items(), model.dimensions() - 1]),
+            ("vectors", Dtype::F32, vec![model.items(), model.likeness()]),
             ("counts", Dtype::F32, vec![counts.len()]),
+            ("prior", Dtype::F32, vec![model.prior().len()]),
         ];
         let header = tensor_header(&metadata, tensors);
         let counts: Vec<f32> = counts.iter().map(|count| *count as f32).collect();
         folder.write_with(&folder.file(MODEL), |file| {
             file.write_all(&header)?;
-            let all =
-                model.asking().iter().chain(model.found()).chain(model.vectors()).chain(&counts);
-            all.into_iter().try_for_each(|value| file.write_all(&value.to_le_bytes()))
+            let all = [model.asking(), model.found(), model.vectors(), &counts, model.prior()];
+            all.into_iter().flatten().try_for_each(|value| file.write_all(&value.to_le_bytes()))
         })?;
         let line = |(name, title): (&String, &Option<String>)| match title {
             None => format!("{name}\n"),
@@ -105,7 +105,7 @@ impl SavedRecommender {
         let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|error| bad(&error))?;
         let choice = header.metadata().as_ref().and_then(|metadata| metadata.get(CHOICE));
         let choice = choice.ok_or_else(|| bad(&"it is not a recommender"))?;
-        let choice: Choice = serde_json::from_str(choice).map_err(|error| bad(&error))?;
+        let choice: Option<Choice> = serde_json::from_str(choice).map_err(|error| bad(&error))?;
         let values = |name: &str| {
             let tensor = tensors.tensor(name).map_err(|error| bad(&error))?;
             if tensor.dtype() != Dtype::F32 {
@@ -119,8 +119,11 @@ impl SavedRecommender {
         let (same, found) = values("found")?;
         let (short, vectors) = values("vectors")?;
         let (number, counts) = values("counts")?;
+        let (square, prior) = values("prior")?;
         let [items, dimensions] = shape[..] else { return Err(bad(&"`asking` is not a table")) };
-        if same != shape || number != [items] || short != [items, dimensions.wrapping_sub(1)] {
+        let fits = short.first() == Some(&items) && short.len() == 2;
+        let square = square == [0] || square == [dimensions.saturating_mul(dimensions)];
+        if dimensions == 0 || same != shape || number != [items] || !fits || !square {
             return Err(bad(&"its tables do not fit each other"));
         }
         let listed = path.join(ITEMS);
@@ -140,7 +143,7 @@ impl SavedRecommender {
             });
         }
         let counts = counts.into_iter().map(f64::from).collect();
-        let model = Recommender::new(dimensions, asking, found, vectors);
+        let model = Recommender::new(dimensions, asking, found, vectors).with_prior(prior);
         Ok(Self { model, names, titles, counts, choice })
     }
 
