@@ -60,7 +60,7 @@ pub(crate) struct OutputOptions {
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
 
-    /// How long work is shown while it goes on, which is not private: it follows the data
+    /// How progress is shown, which is not private: it follows the data
     #[arg(long, global = true, value_name = "FORM", value_enum, default_value_t)]
     pub(crate) progress: ProgressForm,
 
