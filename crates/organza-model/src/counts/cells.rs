@@ -69,8 +69,8 @@ pub(super) fn mirrors(entries: &[Entry], starts: &[usize]) -> Option<Vec<Vec<Mir
     u32::try_from(entries.len()).ok()?;
     let mut mirrors = vec![Vec::new(); starts.len() - 1];
     for (row, places) in starts.windows(2).enumerate() {
-        for place in places[0]..places[1] {
-            let column = entries[place].column as usize;
+        for (place, entry) in (places[0]..).zip(&entries[places[0]..places[1]]) {
+            let column = entry.column as usize;
             if column != row {
                 mirrors[column].push(Mirror { column: row as u32, place: place as u32 });
             }
