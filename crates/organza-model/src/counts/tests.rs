@@ -230,8 +230,9 @@ fn the_norm_of_the_noise_is_right() {
     cells.descent(&vec![0.0; cells.entries.len()], &mut descent);
     let mut gradient = vec![0.0; WORDS * WORDS];
     for row in 0..WORDS {
-        for place in cells.starts[row]..cells.starts[row + 1] {
-            let (column, value) = (cells.entries[place].column as usize, f64::from(descent[place]));
+        let places = cells.starts[row]..cells.starts[row + 1];
+        for (entry, value) in cells.entries[places.clone()].iter().zip(&descent[places]) {
+            let (column, value) = (entry.column as usize, f64::from(*value));
             (gradient[row * WORDS + column], gradient[column * WORDS + row]) = (value, value);
         }
     }
