@@ -1,5 +1,7 @@
 //! A recommender: what was released, ready for use. It knows items by their numbers.
 
+use crate::pairs::Pairs;
+
 /// An item with its score.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scored {
@@ -10,7 +12,7 @@ pub struct Scored {
 }
 
 /// Every item has a vector by which it asks for others, and one by which it is found. The score of an item for a history is the
-/// sum over the history of the inner products of those that ask with the one that is found.
+/// sum over the history of the inner products of those that ask with the one that is found, and of what single pairs of items say.
 ///
 /// # Privacy
 /// It is a function of what was released. The histories that it is asked with are not protected by it: they should not leave the
@@ -21,6 +23,7 @@ pub struct Recommender {
     asking: Vec<f32>,
     found: Vec<f32>,
     vectors: Vec<f32>,
+    pairs: Pairs,
 }
 
 impl Recommender {
@@ -31,7 +34,17 @@ impl Recommender {
         found: Vec<f32>,
         vectors: Vec<f32>,
     ) -> Self {
-        Self { dimensions, asking, found, vectors }
+        Self { dimensions, asking, found, vectors, pairs: Pairs::default() }
+    }
+
+    /// With what single pairs of items say beside the vectors.
+    pub(crate) fn with_pairs(self, pairs: Pairs) -> Self {
+        Self { pairs, ..self }
+    }
+
+    /// What single pairs of items say beside the vectors.
+    pub fn pairs(&self) -> &Pairs {
+        &self.pairs
     }
 
     /// The number of items.
@@ -93,7 +106,10 @@ impl Recommender {
         {
             *popular = 1.0;
         }
-        self.found.chunks(self.dimensions.max(1)).map(|found| inner(&question, found)).collect()
+        let found = self.found.chunks(self.dimensions.max(1));
+        let mut scores: Vec<f32> = found.map(|found| inner(&question, found)).collect();
+        self.pairs.add(&distinct, &mut scores);
+        scores
     }
 
     /// The best items for a history, without those in it, the best first.
@@ -118,7 +134,8 @@ impl Recommender {
             let asking = self.row(&self.asking, one);
             let to = |found: &[f32]| inner(asking, found);
             let usual = (to(&total) - to(self.row(&self.found, one))) / others;
-            Scored { item: one, score: to(self.row(&self.found, item)) - usual }
+            let pair = self.pairs.beyond_usual(one, item, others);
+            Scored { item: one, score: to(self.row(&self.found, item)) - usual + pair }
         };
         let mut terms: Vec<Scored> = self.known(history).map(term).collect();
         terms.sort_by(|one, other| order(*one, *other));

@@ -2,6 +2,7 @@
 
 use crate::fit::Choice;
 use crate::model::Recommender;
+use crate::pairs::Pairs;
 use organza_model::tensor_header;
 use organza_train::{FolderError, RunFolder};
 use safetensors::{Dtype, SafeTensors};
@@ -67,11 +68,14 @@ impl SavedRecommender {
         let mut metadata = metadata.clone();
         metadata.insert(CHOICE.to_owned(), serde_json::to_string(choice)?);
         let shape = vec![model.items(), model.dimensions()];
+        let (pairs, pair_scores) = model.pairs().columns();
         let tensors = [
             ("asking", Dtype::F32, shape.clone()),
             ("found", Dtype::F32, shape),
             ("vectors", Dtype::F32, vec![model.items(), model.dimensions() - 1]),
             ("counts", Dtype::F32, vec![counts.len()]),
+            ("pairs", Dtype::U32, vec![pair_scores.len(), 2]),
+            ("pair_scores", Dtype::F32, vec![pair_scores.len()]),
         ];
         let header = tensor_header(&metadata, tensors);
         let counts: Vec<f32> = counts.iter().map(|count| *count as f32).collect();
@@ -79,7 +83,9 @@ impl SavedRecommender {
             file.write_all(&header)?;
             let all =
                 model.asking().iter().chain(model.found()).chain(model.vectors()).chain(&counts);
-            all.into_iter().try_for_each(|value| file.write_all(&value.to_le_bytes()))
+            all.into_iter().try_for_each(|value| file.write_all(&value.to_le_bytes()))?;
+            pairs.iter().try_for_each(|item| file.write_all(&item.to_le_bytes()))?;
+            pair_scores.iter().try_for_each(|value| file.write_all(&value.to_le_bytes()))
         })?;
         let line = |(name, title): (&String, &Option<String>)| match title {
             None => format!("{name}\n"),
@@ -119,6 +125,10 @@ impl SavedRecommender {
         let (same, found) = values("found")?;
         let (short, vectors) = values("vectors")?;
         let (number, counts) = values("counts")?;
+        let (_, pair_scores) = values("pair_scores")?;
+        let pairs = tensors.tensor("pairs").map_err(|error| bad(&error))?;
+        let number_of = |bytes: &[u8]| bytes.try_into().map(u32::from_le_bytes).unwrap_or(u32::MAX);
+        let pairs: Vec<u32> = pairs.data().chunks_exact(4).map(number_of).collect();
         let [items, dimensions] = shape[..] else { return Err(bad(&"`asking` is not a table")) };
         if same != shape || number != [items] || short != [items, dimensions.wrapping_sub(1)] {
             return Err(bad(&"its tables do not fit each other"));
@@ -140,7 +150,9 @@ impl SavedRecommender {
             });
         }
         let counts = counts.into_iter().map(f64::from).collect();
-        let model = Recommender::new(dimensions, asking, found, vectors);
+        let pairs = Pairs::of_columns(&pairs, &pair_scores, items)
+            .ok_or_else(|| bad(&"its pairs do not fit its items"))?;
+        let model = Recommender::new(dimensions, asking, found, vectors).with_pairs(pairs);
         Ok(Self { model, names, titles, counts, choice })
     }
 
