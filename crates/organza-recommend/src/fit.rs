@@ -24,6 +24,9 @@ const LEAST_BLOCK: usize = 100;
 const POPULAR_COSINE: f64 = 0.2;
 /// Eigenvalues below this part of the ridge are taken for it: they say nothing, and would drown the others in rounding.
 const LEAST_VALUE: f64 = 1e-6;
+/// Items of histories of this length, or shorter ones, ask for what everybody likes as much again as items do on average. Found on made-up
+/// short histories.
+const SHORT_LENGTH: f64 = 5.0;
 /// A mean cosine above this is taken for it: it is noise.
 const LARGEST_COSINE: f64 = 0.9;
 
@@ -76,6 +79,8 @@ pub(crate) struct Released {
     pub(crate) direction: Vec<f64>,
     /// The sum over persons of their cosines with it: an inner product with the noisy counts.
     pub(crate) cosines: f64,
+    /// The mean entry of the direction, over what persons have.
+    pub(crate) usual: f64,
 }
 
 impl Released {
@@ -88,6 +93,14 @@ impl Released {
     fn persons(&self) -> f64 {
         let trace: f64 = (0..self.table.nrows()).map(|item| self.table[(item, item)]).sum();
         (trace / SQRT_2).max(1.0)
+    }
+
+    /// How much an item asks for what everybody likes: as far as it is that itself, and the more the shorter histories are, which
+    /// say little else. The sum of counts is that of the roots of the lengths of histories.
+    fn asked(&self, popular: f64) -> f64 {
+        let total = self.cosines / self.usual.max(f64::MIN_POSITIVE);
+        let length = (total / self.persons()).powi(2);
+        popular + self.usual * (SHORT_LENGTH / length.max(1.0)).min(1.0)
     }
 
     fn cosine(&self) -> f64 {
@@ -341,7 +354,7 @@ impl Factors {
                 vectors.push(part as f32);
             }
             let own = if inside { diagonal[item] } else { 0.0 };
-            asking.push((weight * popular) as f32);
+            asking.push((weight * released.asked(*popular)) as f32);
             found.push((popular * (popularity + own)) as f32);
         }
         Recommender::new(dimensions, asking, found, vectors)
@@ -413,6 +426,7 @@ mod tests {
             weights: vec![1.0; 40],
             direction: vec![1.0 / 40_f64.sqrt(); 40],
             cosines: 50.0,
+            usual: 0.1,
         };
         let mut random = RandomSource::from_seed(2).substream(Purpose::Initialisation, 0, 0);
         let (model, choice) = fit(&released, &mut random);
@@ -448,7 +462,7 @@ mod tests {
             }
         }
         let weights = vec![1.0; items];
-        let released = Released { table, deviation: 1.0, weights, direction, cosines };
+        let released = Released { table, deviation: 1.0, weights, direction, cosines, usual: 0.1 };
         let spectrum = Spectrum::new(released.table.as_ref(), 1.0);
         let first = |popular: Popular<'_>| {
             let table = released.table.as_ref();

@@ -228,8 +228,9 @@ impl ReleasePlan {
         let norm = direction.iter().map(|entry| entry * entry).sum::<f64>().sqrt();
         direction.iter_mut().for_each(|entry| *entry /= norm.max(f64::MIN_POSITIVE));
         let along = items.counts.iter().zip(&direction).map(|(count, entry)| count * entry);
-        let cosines = along.sum();
-        Ok((items, Released { table, deviation, weights, direction, cosines }))
+        let cosines: f64 = along.sum();
+        let usual = cosines / items.counts.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+        Ok((items, Released { table, deviation, weights, direction, cosines, usual }))
     }
 }
 
