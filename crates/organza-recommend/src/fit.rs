@@ -326,7 +326,8 @@ impl Factors {
     ///
     /// sum of r_i B_ij + c a p_j = sum over the history of u_i (left_i - p_i left'p) right_j + a p_j (c + D_j),
     ///
-    /// where a = sum of u_i p_i, because r_j = -a p_j for an item that is not in the history. So each
+    /// where a = sum of u_i p_i, because r_j = -a p_j for an item that is not in the history; in c a p_j short histories count
+    /// more ([`Released::asked`]). So each
     /// item has a vector by which it asks and one by which it is found, and a score is a sum of inner products.
     fn model(&self, released: &Released, popularity: f64, spectrum: &Spectrum) -> Recommender {
         let Self { left, right } = self;
@@ -336,7 +337,7 @@ impl Factors {
             .map(|column| (0..block).map(|row| left[(row, column)] * direction[row]).sum())
             .collect();
         let diagonal = self.diagonal();
-        let dimensions = rank + 1;
+        let dimensions = rank + 2;
         let mut asking = Vec::with_capacity(direction.len() * dimensions);
         let mut found = Vec::with_capacity(direction.len() * dimensions);
         let mut vectors = Vec::with_capacity(direction.len() * rank);
@@ -354,8 +355,11 @@ impl Factors {
                 vectors.push(part as f32);
             }
             let own = if inside { diagonal[item] } else { 0.0 };
-            asking.push((weight * released.asked(*popular)) as f32);
-            found.push((popular * (popularity + own)) as f32);
+            asking.push((weight * popular) as f32);
+            found.push((popular * own) as f32);
+            asking.push((weight * popularity * released.asked(*popular)) as f32);
+            found.push(*popular as f32);
+            vectors.push(0.0);
         }
         Recommender::new(dimensions, asking, found, vectors)
     }
