@@ -60,9 +60,25 @@ pub(crate) struct OutputOptions {
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
 
+    /// How progress is shown, which is not private: it follows the data
+    #[arg(long, global = true, value_name = "FORM", value_enum, default_value_t)]
+    pub(crate) progress: ProgressForm,
+
     /// When to use color
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t)]
     pub(crate) color: ColorChoice,
+}
+
+/// How long work is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProgressForm {
+    /// A bar on a terminal, nothing elsewhere
+    #[default]
+    Auto,
+    /// A line of JSON on standard error where a stage begins and ends, and each second
+    Json,
+    /// Nothing
+    None,
 }
 
 impl Arguments {

@@ -16,6 +16,7 @@ mod output;
 mod position;
 mod progress;
 mod running;
+mod stages;
 mod summary;
 mod training;
 mod usage;

@@ -1,6 +1,8 @@
 //! The one place that writes: results on standard output, everything else on standard error.
 
-use crate::{arguments::OutputOptions, usage::UsageError};
+use crate::arguments::{OutputOptions, ProgressForm};
+use crate::stages::Telling;
+use crate::usage::UsageError;
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 use clap::ColorChoice;
@@ -26,6 +28,7 @@ pub(crate) struct Output {
     json: bool,
     quiet: bool,
     verbose: bool,
+    progress: ProgressForm,
     color: anstream::ColorChoice,
 }
 
@@ -37,7 +40,8 @@ impl Output {
             ColorChoice::Always => anstream::ColorChoice::Always,
             ColorChoice::Never => anstream::ColorChoice::Never,
         };
-        Self { json: options.json, quiet: options.quiet, verbose: options.verbose, color }
+        let OutputOptions { json, quiet, verbose, progress, .. } = *options;
+        Self { json, quiet, verbose, progress, color }
     }
 
     /// Whether a person reads the result.
@@ -62,9 +66,16 @@ impl Output {
         stdout.flush()
     }
 
-    /// Whether a person watches: standard error is a terminal, and nothing else was asked for.
-    pub(crate) fn shows_progress(&self) -> bool {
-        !self.quiet && !self.json && io::stderr().is_terminal()
+    /// How it is told what is being done: unless something else was asked for, as a bar where standard error is a
+    /// terminal.
+    pub(crate) fn telling(&self) -> Telling {
+        match self.progress {
+            ProgressForm::Json => Telling::Lines,
+            ProgressForm::Auto if !self.quiet && !self.json && io::stderr().is_terminal() => {
+                Telling::Bar
+            }
+            ProgressForm::Auto | ProgressForm::None => Telling::Nothing,
+        }
     }
 
     /// Tells what the user should know beside the result; silent with `--quiet`.

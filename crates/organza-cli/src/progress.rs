@@ -1,8 +1,10 @@
 //! What is seen of a run while it goes on, and how it is stopped.
 
 use crate::output::Output;
+use crate::stages::{Stages, Telling};
 use anyhow::Context;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use organza_progress::{Size, Stage, Watch as WatchStages};
 use organza_train::Observer;
 use organza_train::metrics::Point;
 use organza_words::suite::{Suite, Watch};
@@ -68,17 +70,10 @@ impl Stop {
     }
 }
 
-/// How often a bar shows that something goes on.
-const TICK: Duration = Duration::from_millis(200);
-
-/// Where bars are drawn: on standard error, or nowhere.
-pub(crate) fn target(visible: bool) -> ProgressDrawTarget {
-    if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() }
-}
-
-/// A run as a bar.
+/// A run as stages.
 pub(crate) struct Progress {
-    bar: ProgressBar,
+    stages: Arc<Stages>,
+    training: Option<Stage>,
     stop: Stop,
     made: u64,
     spent: String,
@@ -88,15 +83,11 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// A bar that stands behind `name`, which may be empty.
-    pub(crate) fn new(bar: ProgressBar, name: &str, stop: &Stop) -> Self {
-        let style = ProgressStyle::default_spinner().template("{spinner} {prefix}{msg}");
-        bar.set_style(style.expect("the template is well-formed"));
-        bar.set_prefix(name.to_owned());
-        bar.set_message("reading, counting and calibrating");
-        bar.enable_steady_tick(TICK);
+    /// A run whose steps are one more of `stages`.
+    pub(crate) fn new(stages: Arc<Stages>, stop: &Stop) -> Self {
         let (spent, loss) = (String::new(), String::new());
-        Self { bar, stop: stop.clone(), made: 0, spent, loss, notes: Vec::new() }
+        let stop = stop.clone();
+        Self { stages, training: None, stop, made: 0, spent, loss, notes: Vec::new() }
     }
 
     /// The steps that this process made.
@@ -109,30 +100,33 @@ impl Progress {
         &self.notes
     }
 
-    pub(crate) fn clear(&self) {
-        self.bar.finish_and_clear();
+    pub(crate) fn clear(&mut self) {
+        self.training = None;
+        self.stages.clear();
     }
 
     fn say(&self) {
-        self.bar.set_message(format!("{}{}", self.spent, self.loss));
+        if self.training.is_some() {
+            self.stages.say(format!("{}{}", self.spent, self.loss));
+        }
     }
 }
 
 impl Observer for Progress {
     fn step(&mut self, done: u64, steps: u64) {
-        if self.bar.length().is_none() {
-            let style = ProgressStyle::default_bar();
-            let template =
-                "{prefix}{bar:24} {human_pos}/{human_len} steps  {per_sec}  {eta} left  {msg}";
-            self.bar.set_style(style.template(template).expect("the template is well-formed"));
-            self.bar.set_length(steps);
-            // What an earlier process made says nothing about the speed of this one.
-            self.bar.set_position(done - 1);
-            self.bar.reset_eta();
+        let is_first = self.training.is_none();
+        let training = self.training.get_or_insert_with(|| {
+            let watcher = Some(self.stages.clone() as Arc<dyn WatchStages>);
+            let training = Stage::watched_by(watcher, "training", Size::Public(steps, "steps"));
+            training.add(done - 1);
+            self.stages.begins_here();
+            training
+        });
+        training.add(1);
+        self.made += 1;
+        if is_first {
             self.say();
         }
-        self.made += 1;
-        self.bar.set_position(done);
     }
 
     fn point(&mut self, point: &Point) {
@@ -174,7 +168,11 @@ pub(crate) fn suite(
     threads: Option<NonZeroUsize>,
     output: &Output,
 ) -> anyhow::Result<Suite> {
-    let bars = MultiProgress::with_draw_target(target(output.shows_progress()));
+    let target = match output.telling() {
+        Telling::Bar => ProgressDrawTarget::stderr(),
+        Telling::Nothing | Telling::Lines => ProgressDrawTarget::hidden(),
+    };
+    let bars = MultiProgress::with_draw_target(target);
     let whole = ProgressBar::hidden();
     let style = ProgressStyle::default_bar();
     whole.set_style(style.template("{bar:24} {pos}/{len} runs  {elapsed} so far")?);
@@ -192,7 +190,8 @@ impl Watch for Bars {
 
     fn observer(&self, name: &str) -> Box<dyn Observer + '_> {
         let bar = self.bars.insert_from_back(1, ProgressBar::no_length());
-        Box::new(Progress::new(bar, &format!("{name:24} "), &self.stop))
+        let stages = Stages::on(bar, &format!("{name:24} "), Telling::Nothing);
+        Box::new(Progress::new(Arc::new(stages), &self.stop))
     }
 
     fn ended(&self) {

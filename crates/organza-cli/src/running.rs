@@ -1,11 +1,12 @@
 //! A run of any application: its threads, its bar, and what came of it.
 
 use crate::output::Output;
-use crate::progress::{Progress, Stop, target};
+use crate::progress::{Progress, Stop};
+use crate::stages::Stages;
 use clap::Args;
-use indicatif::ProgressBar;
 use organza_train::{Application, Ended, Finished, RunFolder, Session, SessionError};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// What a run has trained.
@@ -81,8 +82,9 @@ impl RunOptions {
         if let Some(threads) = self.threads {
             pool = pool.num_threads(threads.get());
         }
-        let bar = ProgressBar::with_draw_target(None, target(output.shows_progress()));
-        let mut progress = Progress::new(bar, "", &Stop::listen()?);
+        let stages = Arc::new(Stages::alone(output.telling()));
+        let mut progress = Progress::new(stages.clone(), &Stop::listen()?);
+        let watching = organza_progress::watch(stages);
         let outcome = pool.build()?.install(|| -> Result<_, SessionError> {
             let session = session()?;
             let settings = session.settings().clone();
@@ -91,6 +93,7 @@ impl RunOptions {
             let ended = session.train(true, &mut progress)?;
             Ok((settings, ended))
         });
+        drop(watching);
         progress.clear();
         progress.notes().iter().for_each(|note| output.note(note));
         let (settings, ended) = outcome?;

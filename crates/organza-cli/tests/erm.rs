@@ -1,4 +1,4 @@
-//! Whole runs of `organza erm` and `organza predict`.
+//! Whole runs of `organza linear` and `organza predict`.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod support;
@@ -225,7 +225,7 @@ fn what_makes_no_sense_says_where_and_what_to_do() {
         ("erm --data rows --format csv", 2, "is a table with the columns 1 1:1"),
         ("erm --data rows --radius 1 --box 1", 2, "cannot be used with"),
         ("erm bounds --records 10 --groups 20 --coordinates 5 --sparsity 2", 2, "--groups"),
-        ("predict nothing --data rows", 1, "is this a folder of `organza erm`?"),
+        ("predict nothing --data rows", 1, "is this a folder of `organza linear`?"),
     ] {
         let outcome = organza_in(place.path(), line);
         assert_eq!(outcome.code, Some(code), "{line}: {}", outcome.stderr);

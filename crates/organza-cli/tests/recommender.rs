@@ -80,6 +80,43 @@ fn the_synthetic_shop_recommends_what_goes_together() {
     done(place.path(), "report shop");
 }
 
+/// Every method makes a whole run, and what is not private says so everywhere.
+#[test]
+fn other_methods_make_whole_runs() {
+    let place = tempdir().unwrap();
+    for method in ["popularity", "covariance", "als", "dpsgd", "ease", "low-rank"] {
+        let private = !["ease", "low-rank"].contains(&method);
+        let budget = if private { "--epsilon 8" } else { "" };
+        let line = format!("recommender --method {method} --out {method} {budget}");
+        let made = done(place.path(), &line);
+        let run = place.path().join(method);
+        let certificate = json(&fs::read_to_string(run.join("certificate.json")).unwrap());
+        assert_eq!(certificate["method"], method);
+        assert_eq!(certificate["private"], private, "{method}");
+        assert_eq!(certificate["epsilon"].as_f64().is_some_and(|it| it <= 8.0), private);
+        let page = fs::read_to_string(run.join("report.html")).unwrap();
+        assert!(page.contains(&format!("By method {method}")) && page.contains("picker-model"));
+        assert_eq!(made.stderr.contains("NOT private"), !private, "{}", made.stderr);
+        assert_eq!(made.stdout.contains("there is no guarantee"), !private, "{}", made.stdout);
+        let next = done(place.path(), &format!("recommend {method} tent map --top 5 --json"));
+        let hiking = ["sleeping bag", "hiking boots", "rucksack", "head torch", "camping stove"];
+        let found = hiking.iter().filter(|item| next.stdout.contains(**item)).count();
+        assert_eq!(json(&next.stdout).as_array().unwrap().len(), 5);
+        assert!(found > 0 || method == "popularity", "{method}: {}", next.stdout);
+        let alike = done(place.path(), &format!("similar {method} trowel --top 3"));
+        let lines = if method == "popularity" { 0 } else { 3 };
+        assert_eq!(alike.stdout.lines().count(), lines, "{method}: {}", alike.stdout);
+    }
+    let refused = organza_in(place.path(), "recommender --method ease --epsilon 1 --out x");
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("which is not private"), "{}", refused.stderr);
+    let refused =
+        organza_in(place.path(), "recommender --method dpsgd --noise-multiplier 1 --out x");
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("left out for --method dpsgd"), "{}", refused.stderr);
+    assert!(!place.path().join("x").exists());
+}
+
 #[test]
 fn histories_are_answered_line_by_line() {
     let place = tempdir().unwrap();

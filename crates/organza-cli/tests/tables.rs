@@ -173,3 +173,47 @@ fn a_lying_footer_is_an_error_with_nothing_charged() {
         assert!(!place.path().join("lies/ledger.jsonl").exists());
     }
 }
+
+/// Programs read on standard error what is being done, and the result alone on standard output; nobody who does not ask
+/// for it sees anything. What only the data knows, such as the number of people, is in no line.
+#[test]
+fn stages_are_told_to_programs() {
+    let place = tempdir().unwrap();
+    write_all(place.path());
+    let train = "--json train --data people.csv --text-column text --user-column who --unit user --vocabulary \
+                 declared-public --seed 3 --out run";
+    let told = organza_in(place.path(), &format!("--progress json {train}"));
+    assert!(serde_json::from_str::<Value>(&told.stdout).unwrap().is_object());
+    let lines: Vec<Value> = told
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with('{'))
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let of = |name: &str, ended: bool| {
+        let found = lines.iter().find(|line| line["stage"] == name && line["ended"] == ended);
+        found.unwrap_or_else(|| panic!("{name} is missing in {}", told.stderr))
+    };
+    let size = fs::metadata(place.path().join("people.csv")).unwrap().len();
+    assert_eq!(of("reading people.csv", false)["of"], serde_json::json!([size, "bytes"]));
+    assert_eq!(of("reading people.csv", true)["done"], size);
+    for name in ["counting words", "counting pairs", "learning", "measuring losses"] {
+        assert!(of(name, true)["seconds"].is_number() && of(name, false)["not_private"] == true);
+    }
+    assert!(
+        of("counting pairs", true)["done"].is_null()
+            && of("counting pairs", true)["part"].is_number()
+    );
+    let steps = organza_in(
+        place.path(),
+        "--progress json train --method dpsgd --steps 3 --seed 1 --out steps",
+    );
+    assert!(
+        steps.stderr.contains(r#""stage":"training","part":1.0,"done":3,"of":[3,"steps"]"#),
+        "{}",
+        steps.stderr
+    );
+    let silent =
+        organza_in(place.path(), &format!("{} --out other", train.replace(" --out run", "")));
+    assert!(!silent.stderr.contains("stage"), "{}", silent.stderr);
+}

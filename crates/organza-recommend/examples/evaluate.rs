@@ -7,14 +7,15 @@
 //!     --test 1000 --held-out 1500 --delta 1e-5 --epsilon 1 --epsilon 5 --seeds 5 train.txt.gz test.txt.gz
 //! ```
 //!
-//! `--private-items` does not declare the items. Files have a person a line: a number, then those of items; lines of one person, in any
-//! file, belong together, and persons with fewer than five items are left out (`--least` changes that number). With `--tests FILE`, which
-//! has the known items of a person, a bar (`|`) and the hidden ones a line, nobody else is held out.
+//! `--method NAME` takes another method, and `--method all` compares all of them. `--private-items` does not declare the items. Files
+//! have a person a line: a number, then those of items; lines of one person, in any file, belong together, and persons with fewer than
+//! five items are left out (`--least` changes that number). With `--tests FILE`, which has the known items of a person, a bar (`|`) and
+//! the hidden ones a line, nobody else is held out.
 #![allow(clippy::print_stdout)]
 
 use flate2::read::MultiGzDecoder;
 use organza_recommend::quality::{Quality, measure, split};
-use organza_recommend::{Histories, RecommenderData, Settings, fit_data};
+use organza_recommend::{Histories, Method, RecommenderData, Settings, fit_data};
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::io::{BufRead, BufReader, Read};
@@ -31,6 +32,7 @@ struct Asked {
     least: usize,
     seeds: u64,
     rules: Vec<(String, f64)>,
+    methods: Vec<Method>,
     tests: Option<String>,
     private_items: bool,
 }
@@ -46,6 +48,17 @@ fn asked() -> Result<Asked, Failed> {
         }
         if word == "--private-items" {
             asked.private_items = true;
+            continue;
+        }
+        if word == "--method" {
+            let name = words.next().unwrap_or_default();
+            let methods = match name.as_str() {
+                "all" => Method::NAMES.to_vec(),
+                name => vec![name],
+            };
+            for method in methods {
+                asked.methods.push(serde_json::from_value(method.into())?);
+            }
             continue;
         }
         if word == "--tests" {
@@ -64,6 +77,9 @@ fn asked() -> Result<Asked, Failed> {
             "--item-share" | "--most-items" => asked.rules.push((word, value)),
             _ => return Err(format!("there is no flag {word}").into()),
         }
+    }
+    if asked.methods.is_empty() {
+        asked.methods.push(Method::default());
     }
     Ok(asked)
 }
@@ -139,63 +155,85 @@ fn main() -> Result<(), Failed> {
         order.iter().copied().filter(|item| !history.contains(item)).take(number).collect()
     });
     println!("popularity without noise: Recall@20 {:.4}, NDCG@100 {:.4}", best.recall, best.ndcg);
-    for (name, value) in &asked.budgets {
-        let mut all: Vec<Quality> = Vec::new();
-        for seed in 0..asked.seeds {
-            let mut settings = Settings::new(None, 1.0, asked.delta);
-            match *name {
-                "epsilon" => settings.privacy.epsilon = Some(*value),
-                _ => {
-                    settings.privacy.epsilon = None;
-                    settings.privacy.noise_multiplier = Some(*value);
-                }
+    let mut table = String::from("method");
+    asked.budgets.iter().for_each(|(name, value)| table += &format!(" | {name} {value}"));
+    for method in &asked.methods {
+        table += &format!("\n{method}");
+        for (name, value) in &asked.budgets {
+            let mean = mean(&asked, *method, name, *value, items, &train, &test)?;
+            println!("{method}, {name} {value}: {mean}");
+            table += &format!(" | {mean}");
+        }
+    }
+    println!("NOT PRIVATE: Recall@20 / NDCG@100\n{table}");
+    Ok(())
+}
+
+/// The mean quality over the seeds, in words.
+fn mean(
+    asked: &Asked,
+    method: Method,
+    name: &str,
+    value: f64,
+    items: usize,
+    train: &[Vec<u32>],
+    test: &[(Vec<u32>, Vec<u32>)],
+) -> Result<String, Failed> {
+    let mut all: Vec<Quality> = Vec::new();
+    // Without privacy there is no noise, so one seed is like another.
+    for seed in 0..if method.is_private() { asked.seeds } else { 1 } {
+        let mut settings = Settings::new(None, 1.0, asked.delta);
+        settings.method = method;
+        match name {
+            "epsilon" => settings.privacy.epsilon = Some(value),
+            _ => {
+                settings.privacy.epsilon = None;
+                settings.privacy.noise_multiplier = Some(value);
             }
-            for (rule, value) in &asked.rules {
-                match rule.as_str() {
-                    "--item-share" => settings.rules.item_share = *value,
-                    _ => settings.rules.most_items = *value as usize,
-                }
+        }
+        for (rule, value) in &asked.rules {
+            match rule.as_str() {
+                "--item-share" => settings.rules.item_share = *value,
+                _ => settings.rules.most_items = *value as usize,
             }
-            settings.seed = Some(seed);
-            let begun = std::time::Instant::now();
-            let histories = Histories::of_rows(items, train.iter().map(|row| row.iter().copied()));
-            let names = (0..items).map(|item| item.to_string()).collect();
-            let data = RecommenderData::declared(histories, names);
-            let data = RecommenderData { declared: !asked.private_items, ..data };
-            let (fitted, _) = fit_data(data, settings)?;
-            let seconds = begun.elapsed().as_secs_f64();
-            let saved = &fitted.saved;
-            let known: Vec<u32> =
-                saved.names.iter().map(|name| name.parse()).collect::<Result<_, _>>()?;
-            let mut place = vec![None; items];
-            (0_u32..).zip(&known).for_each(|(at, item)| place[*item as usize] = Some(at));
-            let quality = measure(test.iter().cloned(), |history, number| {
-                let history: Vec<u32> =
-                    history.iter().filter_map(|item| place[*item as usize]).collect();
-                let list = saved.model.recommend(&history, number);
-                list.into_iter().map(|scored| known[scored.item as usize]).collect()
-            });
-            let choice = &saved.choice;
-            println!(
-                "  {name} {value} seed {seed}: Recall@20 {:.4}, NDCG@100 {:.4} ({:?}, ridge {}, {} of {} items, rank {}, popularity {:.2}, {seconds:.1} s)",
-                quality.recall,
-                quality.ndcg,
+        }
+        settings.seed = Some(seed);
+        let begun = std::time::Instant::now();
+        let histories = Histories::of_rows(items, train.iter().map(|row| row.iter().copied()));
+        let names = (0..items).map(|item| item.to_string()).collect();
+        let data = RecommenderData::declared(histories, names);
+        let data = RecommenderData { declared: !asked.private_items, ..data };
+        let (fitted, _) = fit_data(data, settings)?;
+        let seconds = begun.elapsed().as_secs_f64();
+        let saved = &fitted.saved;
+        let known: Vec<u32> =
+            saved.names.iter().map(|name| name.parse()).collect::<Result<_, _>>()?;
+        let mut place = vec![None; items];
+        (0_u32..).zip(&known).for_each(|(at, item)| place[*item as usize] = Some(at));
+        let quality = measure(test.iter().cloned(), |history, number| {
+            let history: Vec<u32> =
+                history.iter().filter_map(|item| place[*item as usize]).collect();
+            let list = saved.model.recommend(&history, number);
+            list.into_iter().map(|scored| known[scored.item as usize]).collect()
+        });
+        let chosen = saved.choice.as_ref().map_or(String::new(), |choice| {
+            format!(
+                "{:?}, ridge {}, block {}, rank {}, popularity {:.2}, ",
                 choice.score,
                 choice.ridge,
                 choice.block,
-                known.len(),
                 choice.eigenvalues.len(),
                 choice.popularity,
-            );
-            all.push(quality);
-        }
-        let mean =
-            |of: fn(&Quality) -> f64| all.iter().map(of).sum::<f64>() / all.len().max(1) as f64;
+            )
+        });
         println!(
-            "{name} {value}: Recall@20 {:.4}, NDCG@100 {:.4}",
-            mean(|it| it.recall),
-            mean(|it| it.ndcg)
+            "  {method}, {name} {value}, seed {seed}: {:.4} / {:.4} ({chosen}{} items, {seconds:.1} s)",
+            quality.recall,
+            quality.ndcg,
+            known.len(),
         );
+        all.push(quality);
     }
-    Ok(())
+    let mean = |of: fn(&Quality) -> f64| all.iter().map(of).sum::<f64>() / all.len().max(1) as f64;
+    Ok(format!("{:.4} / {:.4}", mean(|it| it.recall), mean(|it| it.ndcg)))
 }

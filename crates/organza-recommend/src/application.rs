@@ -1,17 +1,20 @@
-//! Recommenders as an application of the engine: two releases, and no steps.
+//! Recommenders as an application of the engine: what is released, and, for one method, steps.
 
 use crate::events::{Events, read_items, read_titles};
-use crate::fit::fit;
+use crate::fit::{Choice, fit};
 use crate::histories::Histories;
+use crate::method::dpsgd::Factorisation;
+use crate::method::{als, covariance, plain, popularity};
+use crate::model::Recommender;
 use crate::quality::{Quality, quality};
-use crate::release::{Names, ReleasePlan};
+use crate::release::{Names, NoisyItems, ReleasePlan, Rules};
 use crate::saved::SavedRecommender;
-use crate::settings::{NAMES_DELTA, Settings};
+use crate::settings::{Method, NAMES_DELTA, Settings};
 use crate::synthetic;
 use organza_ledger::PublicFact;
-use organza_mechanism::{Purpose, ReadRows, WriteRows};
+use organza_mechanism::Purpose;
 use organza_train::{
-    Application, Certificate, Failure, Losses, Phase, Releases, RunFolder, Start, Task, fingerprint,
+    Application, Certificate, Failure, Phase, Releases, RunFolder, Start, fingerprint,
 };
 use std::collections::HashMap;
 
@@ -33,9 +36,13 @@ pub struct RecommenderData {
 /// A recommender on events.
 #[derive(Debug)]
 pub struct RecommenderRun {
-    nothing: NoSteps,
-    saved: SavedRecommender,
-    quality: Quality,
+    task: Factorisation,
+    histories: Histories,
+    items: NoisyItems,
+    /// None if steps make it.
+    made: Option<(Recommender, Option<Choice>)>,
+    names: Vec<String>,
+    titles: Vec<Option<String>>,
     left_out: u64,
 }
 
@@ -59,7 +66,7 @@ impl RecommenderData {
 impl Application for RecommenderRun {
     type Settings = Settings;
     type Data = RecommenderData;
-    type Task = NoSteps;
+    type Task = Factorisation;
     type Model = FittedRecommender;
 
     fn read(settings: &Settings) -> Result<RecommenderData, Failure> {
@@ -93,11 +100,28 @@ impl Application for RecommenderRun {
         data: &'a RecommenderData,
     ) -> Result<Vec<Phase<'a>>, Failure> {
         let declared = data.declared;
+        let method = settings.method;
+        let releases = match method {
+            Method::Popularity | Method::Dpsgd => &RELEASES[..1],
+            Method::Als => &[RELEASES[0], "item factors"],
+            _ => &RELEASES,
+        };
         Ok(vec![Phase {
             name: RELEASE,
-            releases: RELEASES.to_vec(),
-            until: 1.0,
-            events: Box::new(move |noise| Ok(plan(settings, declared, noise)?.events()?)),
+            releases: releases.to_vec(),
+            until: if method == Method::Dpsgd { settings.rules.item_share } else { 1.0 },
+            events: Box::new(move |noise| {
+                let plan = plan(settings, declared, noise)?;
+                let mut events = vec![plan.item_event()?];
+                match method {
+                    Method::Spectrum | Method::Covariance => events.push(plan.pair_event()?),
+                    Method::Als => {
+                        events.push(als::event(settings.neighbouring(), plan.rest_noise())?);
+                    }
+                    _ => {}
+                }
+                Ok(events)
+            }),
         }])
     }
 
@@ -106,36 +130,35 @@ impl Application for RecommenderRun {
         data: RecommenderData,
         releases: &mut Releases<'_>,
     ) -> Result<Self, Failure> {
-        let noise =
-            releases.noise(RELEASE).ok_or("a recommender without privacy has no release")?;
         let RecommenderData { events, declared, titles } = data;
         let Events { histories, names, left_out } = events;
-        let plan = plan(settings, declared, noise)?;
-        let source = releases.source().clone();
-        let items = plan.release_items(&histories, &source, |charge| {
-            releases.charge(charge).map_err(Failure::from)
-        })?;
-        let (items, released) = plan.release_pairs(&histories, items, &source, |charge| {
-            releases.charge(charge).map_err(Failure::from)
-        })?;
-        let mut random = source.substream(Purpose::Initialisation, 0, 0);
-        let (model, choice) = fit(&released, &mut random);
-        let quality = quality(&histories, &items.items, &model);
+        let (items, made) = match releases.noise(RELEASE) {
+            None => {
+                let most = settings.rules.most_items;
+                let (items, model) = plain::fit(&histories, settings.method, most);
+                (items, Some((model, None)))
+            }
+            Some(noise) => release(settings, &histories, declared, noise, releases)?,
+        };
+        let task = match made {
+            None => Factorisation::new(&histories, &items),
+            Some(_) => Factorisation::default(),
+        };
         let title = |item: &u32| {
             let name = &names[*item as usize];
             (name.clone(), titles.get(name).cloned())
         };
         let (names, titles) = items.items.iter().map(title).unzip();
-        let saved = SavedRecommender { model, names, titles, counts: items.counts, choice };
-        Ok(Self { nothing: NoSteps, saved, quality, left_out })
+        Ok(Self { task, histories, items, made, names, titles, left_out })
     }
 
-    fn task(&self) -> &NoSteps {
-        &self.nothing
+    fn task(&self) -> &Factorisation {
+        &self.task
     }
 
-    fn start(&self, _: &Settings, _: &mut Releases<'_>) -> Result<Start, Failure> {
-        Ok(Start { parameters: vec![0.0], ..Start::default() })
+    fn start(&self, _: &Settings, releases: &mut Releases<'_>) -> Result<Start, Failure> {
+        let mut random = releases.source().substream(Purpose::Initialisation, 0, 0);
+        Ok(Start { parameters: self.task.start(&mut random), ..Start::default() })
     }
 
     fn not_private() -> impl Iterator<Item = &'static str> {
@@ -154,18 +177,21 @@ impl Application for RecommenderRun {
                 "{left_out} rows were left out: no user, no item or none of the declared items, or a weight or time that is none"
             )
         });
-        let none = (self.saved.model.items() == 0)
+        let none = (self.names.is_empty())
             .then(|| "no item stands out of the noise, so nothing can be recommended".to_owned());
         rows.into_iter().chain(none).collect()
     }
 
     fn finish(
         self,
-        _: Vec<f32>,
+        parameters: Vec<f32>,
         certificate: &Certificate,
         folder: Option<&RunFolder>,
     ) -> Result<FittedRecommender, Failure> {
-        let Self { saved, quality, .. } = self;
+        let Self { task, histories, items, made, names, titles, .. } = self;
+        let (model, choice) = made.unwrap_or_else(|| (task.model(&parameters), None));
+        let quality = quality(&histories, &items.items, &model);
+        let saved = SavedRecommender { model, names, titles, counts: items.counts, choice };
         if let Some(folder) = folder {
             saved.write(folder, &certificate.metadata())?;
         }
@@ -173,33 +199,50 @@ impl Application for RecommenderRun {
     }
 }
 
+/// What is released before any step, and the model that is made of it; none if steps make it.
+fn release(
+    settings: &Settings,
+    histories: &Histories,
+    declared: bool,
+    noise: f64,
+    releases: &mut Releases<'_>,
+) -> Result<(NoisyItems, Option<(Recommender, Option<Choice>)>), Failure> {
+    let plan = plan(settings, declared, noise)?;
+    let source = releases.source().clone();
+    let mut charge = |charge| releases.charge(charge).map_err(Failure::from);
+    let items = plan.kept(plan.release_items(histories, &source, &mut charge)?);
+    let mut random = source.substream(Purpose::Initialisation, 0, 0);
+    let made = match settings.method {
+        Method::Popularity => Some((popularity(&items), None)),
+        Method::Covariance => {
+            let released = plan.release_pairs(histories, &items, true, &source, charge)?;
+            Some((covariance::fit(&items, &released), None))
+        }
+        Method::Als => {
+            let noise = (settings.neighbouring(), plan.rest_noise());
+            Some((als::fit(histories, &items, noise, &source, &mut random, charge)?, None))
+        }
+        Method::Dpsgd => None,
+        Method::Spectrum | Method::Ease | Method::LowRank => {
+            let released = plan.release_pairs(histories, &items, false, &source, charge)?;
+            let (model, choice) = fit(&released, &mut random);
+            Some((model, Some(choice)))
+        }
+    };
+    Ok((items, made))
+}
+
 fn plan(settings: &Settings, declared: bool, noise: f64) -> Result<ReleasePlan, Failure> {
     let names = match declared {
         true => Names::Public,
         false => Names::Private { delta: NAMES_DELTA * settings.privacy.delta },
     };
-    Ok(ReleasePlan::new(settings.rules, names, settings.neighbouring(), noise)?)
-}
-
-/// Nothing is trained by steps.
-#[derive(Clone, Copy, Debug)]
-pub struct NoSteps;
-
-impl Task for NoSteps {
-    /// The engine wants a table: a number that nobody reads.
-    fn tables(&self) -> Vec<(u64, u64)> {
-        vec![(1, 1)]
-    }
-
-    fn units(&self) -> u64 {
-        0
-    }
-
-    fn gradient(&self, _: u64, _: &[u32], _: &dyn ReadRows, _: &mut dyn WriteRows) {}
-
-    fn evaluate(&self, _: &dyn ReadRows) -> Losses {
-        Losses { train: f64::NAN, validation: f64::NAN, test: f64::NAN }
-    }
+    // The noise of counts that nothing follows is all there is; steps have a part of the budget of their own.
+    let rules = match settings.method {
+        Method::Popularity | Method::Dpsgd => Rules { item_share: 1.0, ..settings.rules },
+        _ => settings.rules,
+    };
+    Ok(ReleasePlan::new(rules, names, settings.neighbouring(), noise)?)
 }
 
 /// Fits a recommender to histories over a declared catalogue, in memory: items are named by their numbers.

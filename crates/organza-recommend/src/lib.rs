@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The unit is the person: all of their events together. A model is made of two releases and public numbers; everything
-//! after them, the choice of how items are scored among it, is post-processing.
+//! after them, the choice of how items are scored among it, is post-processing. [`Method`] has others to compare with.
 //!
 //! ```
 //! use organza_recommend::{Histories, Settings, fit_histories};
@@ -24,6 +24,7 @@ mod application;
 mod events;
 mod fit;
 mod histories;
+mod method;
 mod model;
 pub mod page;
 mod pairs;
@@ -38,16 +39,17 @@ mod synthetic;
 pub mod testing;
 
 pub use application::{
-    FittedRecommender, NoSteps, RecommenderData, RecommenderRun, fit_data, fit_histories,
+    FittedRecommender, RecommenderData, RecommenderRun, fit_data, fit_histories,
 };
 pub use events::{Events, EventsError, read_items, read_titles};
 pub use fit::{Choice, Score};
 pub use histories::{FULL_WEIGHT, Histories};
+pub use method::dpsgd::Factorisation;
 pub use model::{Recommender, Scored};
 pub use pairs::{Pair, Pairs};
 pub use release::Rules;
 pub use saved::{ITEMS, MODEL, SavedError, SavedRecommender};
-pub use settings::Settings;
+pub use settings::{Method, Settings};
 
 /// A run of a recommender.
 pub type Session = organza_train::Session<RecommenderRun>;

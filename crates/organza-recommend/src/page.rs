@@ -1,9 +1,10 @@
 //! The page of a run, from its files alone.
 
+use crate::fit::Choice;
 use crate::picker;
 use crate::quality::Quality;
 use crate::saved::{SavedError, SavedRecommender};
-use crate::settings::Settings;
+use crate::settings::{Method, Settings};
 use organza_report::chart::{Axis, Chart, Line};
 use organza_report::page::{Cell, Figure, PageError, Section, Table};
 use organza_report::run::{Additions, RunFiles, RunFilesError};
@@ -19,7 +20,7 @@ const ALIKE: usize = 5;
 const FILES: [(&str, &str); 2] = [
     (
         "model.safetensors",
-        "the item vectors, and the item-item model: by `asking` an item asks for others, by `found` it is found",
+        "the item vectors, and the item-item model: by `asking` an item asks for others, by `found` it is found; `prior`, if there is one, is for least squares",
     ),
     ("items.txt", "the items, in the order of the rows"),
 ];
@@ -55,7 +56,9 @@ pub fn write(path: &Path) -> Result<bool, NoPage> {
     let saved = SavedRecommender::read(path)?;
     let quality = files.summary.get("quality").cloned();
     let quality: Option<Quality> = quality.and_then(|it| serde_json::from_value(it).ok());
-    let sections = [alike(&saved), spectrum(&saved)].into_iter();
+    let alike = (saved.model.likeness() > 0).then(|| alike(&saved));
+    let made = saved.choice.as_ref().map_or_else(|| baseline(files.settings.method), spectrum);
+    let sections = alike.into_iter().chain([made]);
     let page = files.page(Additions {
         sections: sections.chain(quality.as_ref().map(measured)).collect(),
         files: FILES.to_vec(),
@@ -84,8 +87,7 @@ fn alike(saved: &SavedRecommender) -> Section {
 }
 
 /// The eigenvalues, and where noise ends.
-fn spectrum(saved: &SavedRecommender) -> Section {
-    let choice = &saved.choice;
+fn spectrum(choice: &Choice) -> Section {
     let places = (1..).map(f64::from);
     let values: Vec<(f64, f64)> = places.zip(choice.eigenvalues.iter().copied()).collect();
     let end = values.len().max(2) as f64;
@@ -113,6 +115,28 @@ fn spectrum(saved: &SavedRecommender) -> Section {
              to fit and one to judge.",
             choice.ridge, choice.block
         ))
+}
+
+/// How a model was made that is there to compare with.
+fn baseline(method: Method) -> Section {
+    let how = match method {
+        Method::Spectrum => "what stands out of the noise of a table of pairs",
+        Method::Popularity => {
+            "what everybody likes, and nothing else: all of the budget is for the counts of items"
+        }
+        Method::Covariance => {
+            "the leading part of a noisy covariance of items (McSherry and Mironov 2009), which was released once"
+        }
+        Method::Als => {
+            "private alternating least squares (Chien et al. 2021): counts of items and the sums of every iteration were released"
+        }
+        Method::Dpsgd => "matrix factorisation by DP-SGD, after counts of items were released",
+        Method::Ease => "regression of each item on all others (Steck 2019), without privacy",
+        Method::LowRank => "the leading eigenvectors of the table of pairs, without privacy",
+    };
+    Section::new("How it was made").text(format!(
+        "By method {method}: {how}. It is there to compare with; the usual method is spectrum."
+    ))
 }
 
 fn measured(quality: &Quality) -> Section {

@@ -58,6 +58,7 @@ pub(crate) fn with_picker(html: &str, saved: &SavedRecommender) -> String {
         "asking": bytes(model.asking()),
         "found": bytes(model.found()),
         "pairs": pairs,
+        "prior": model.prior(),
     });
     // Nothing in a title can end the script that holds it.
     let data = data.to_string().replace('<', "\\u003c");
@@ -78,7 +79,7 @@ mod tests {
             names: titles.iter().map(|title| title.to_string()).collect(),
             titles: vec![None; number],
             counts: vec![1.0; number],
-            choice: Choice {
+            choice: Some(Choice {
                 score: Score::LowRank,
                 ridge: 1.0,
                 block: number,
@@ -86,7 +87,7 @@ mod tests {
                 edge: 1.0,
                 popularity: 1.0,
                 risk: 0.5,
-            },
+            }),
         }
     }
 

@@ -1,4 +1,4 @@
-//! What leaves the data: noisy counts of items, and a noisy table of their pairs. Nothing else does.
+//! What leaves the data: noisy counts of items, and a noisy table of their pairs. By the usual method nothing else does.
 //!
 //! # Privacy
 //! A person is the unit: all of their events together. Counts: the row of a person is scaled to L2 norm 1, so that one person
@@ -110,13 +110,27 @@ impl ReleasePlan {
         Ok(Self { rules, neighbouring, items, pair_noise })
     }
 
-    /// What it costs, whatever the items turn out to be.
-    pub(crate) fn events(&self) -> Result<Vec<Event>, PlanError> {
-        let items = match &self.items {
+    /// What the counts cost, whatever the items turn out to be.
+    pub(crate) fn item_event(&self) -> Result<Event, PlanError> {
+        Ok(match &self.items {
             ItemRelease::Public(_) => self.counts(1)?.event(),
             ItemRelease::Private(plan) => plan.event(),
-        };
-        Ok(vec![items, self.pairs(1)?.event()])
+        })
+    }
+
+    /// What the table costs, whatever the items turn out to be.
+    pub(crate) fn pair_event(&self) -> Result<Event, PlanError> {
+        Ok(self.pairs(1)?.event())
+    }
+
+    /// The items of the model.
+    pub(crate) fn kept(&self, items: NoisyItems) -> NoisyItems {
+        items.kept(self.rules.most_items, self.pair_noise)
+    }
+
+    /// The noise of what comes after the counts: one Gaussian mechanism of this multiplier.
+    pub(crate) fn rest_noise(&self) -> f64 {
+        self.pair_noise
     }
 
     fn counts(&self, cells: usize) -> Result<HistogramPlan, PlanError> {
@@ -177,20 +191,27 @@ impl ReleasePlan {
         }
     }
 
-    /// Charges for the table and releases it.
+    /// Charges for the table and releases it: of rests beside what everybody likes, or, if it is `plain`, of rows as they are.
     pub(crate) fn release_pairs<E: From<PlanError> + From<NotPaid>>(
         &self,
         histories: &Histories,
-        mut items: NoisyItems,
+        items: &NoisyItems,
+        plain: bool,
         source: &RandomSource,
         charge: impl FnOnce(Charge) -> Result<Charged, E>,
-    ) -> Result<(NoisyItems, Released), E> {
-        items.keep(self.rules.most_items, self.pairs(1)?.deviation());
+    ) -> Result<Released, E> {
         let plan = self.pairs(items.items.len())?;
         let deviation = plan.deviation();
-        let weights = weights(&items.counts, breadth(&items, deviation));
-        let mut direction: Vec<f64> =
-            items.counts.iter().zip(&weights).map(|(count, weight)| count * weight).collect();
+        let (weights, mut direction) = match plain {
+            true => (vec![1.0; items.items.len()], vec![0.0; items.items.len()]),
+            false => {
+                let weights = weights(&items.counts, breadth(items, deviation));
+                let popular =
+                    items.counts.iter().zip(&weights).map(|(count, weight)| count * weight);
+                let popular = popular.collect();
+                (weights, popular)
+            }
+        };
         let most = direction.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
         let steps: Vec<u32> = direction
             .iter()
@@ -230,7 +251,7 @@ impl ReleasePlan {
         let along = items.counts.iter().zip(&direction).map(|(count, entry)| count * entry);
         let cosines: f64 = along.sum();
         let usual = cosines / items.counts.iter().sum::<f64>().max(f64::MIN_POSITIVE);
-        Ok((items, Released { table, deviation, weights, direction, cosines, usual }))
+        Ok(Released { table, deviation, weights, direction, cosines, usual })
     }
 }
 
@@ -269,7 +290,7 @@ fn weights(counts: &[f64], breadth: f64) -> Vec<f64> {
 }
 
 impl NoisyItems {
-    fn sorted(mut all: Vec<(u32, f64)>, deviation: f64) -> Self {
+    pub(crate) fn sorted(mut all: Vec<(u32, f64)>, deviation: f64) -> Self {
         all.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
         let total = all.iter().map(|(_, count)| count).sum();
         let (items, counts) = all.into_iter().unzip();
@@ -278,12 +299,13 @@ impl NoisyItems {
 
     /// The first ones, as far as they stand out of the noise; many only if they do clearly, for the noise of a table whose cells
     /// have this deviation.
-    fn keep(&mut self, most: usize, deviation: f64) {
+    pub(crate) fn kept(mut self, most: usize, deviation: f64) -> Self {
         let above = |bar: f64| self.counts.partition_point(|count| *count > bar);
         let usual = above(CLEAR * deviation).max(USUAL_ITEMS);
         let kept = above(self.deviation).min(usual).min(most);
         self.items.truncate(kept);
         self.counts.truncate(kept);
+        self
     }
 }
 

@@ -29,8 +29,8 @@ pub struct SavedRecommender {
     pub titles: Vec<Option<String>>,
     /// Their noisy counts.
     pub counts: Vec<f64>,
-    /// How it was chosen.
-    pub choice: Choice,
+    /// How it was chosen, where there was a choice.
+    pub choice: Option<Choice>,
 }
 
 /// Why a model cannot be read or used.
@@ -72,20 +72,21 @@ impl SavedRecommender {
         let tensors = [
             ("asking", Dtype::F32, shape.clone()),
             ("found", Dtype::F32, shape),
-            ("vectors", Dtype::F32, vec![model.items(), model.dimensions() - 1]),
+            ("vectors", Dtype::F32, vec![model.items(), model.likeness()]),
             ("counts", Dtype::F32, vec![counts.len()]),
             ("pairs", Dtype::U32, vec![pair_scores.len(), 2]),
             ("pair_scores", Dtype::F32, vec![pair_scores.len()]),
+            ("prior", Dtype::F32, vec![model.prior().len()]),
         ];
         let header = tensor_header(&metadata, tensors);
         let counts: Vec<f32> = counts.iter().map(|count| *count as f32).collect();
         folder.write_with(&folder.file(MODEL), |file| {
             file.write_all(&header)?;
-            let all =
-                model.asking().iter().chain(model.found()).chain(model.vectors()).chain(&counts);
-            all.into_iter().try_for_each(|value| file.write_all(&value.to_le_bytes()))?;
+            let all = [model.asking(), model.found(), model.vectors(), &counts];
+            all.into_iter().flatten().try_for_each(|value| file.write_all(&value.to_le_bytes()))?;
             pairs.iter().try_for_each(|item| file.write_all(&item.to_le_bytes()))?;
-            pair_scores.iter().try_for_each(|value| file.write_all(&value.to_le_bytes()))
+            let rest = pair_scores.iter().chain(model.prior());
+            rest.into_iter().try_for_each(|value| file.write_all(&value.to_le_bytes()))
         })?;
         let line = |(name, title): (&String, &Option<String>)| match title {
             None => format!("{name}\n"),
@@ -111,7 +112,7 @@ impl SavedRecommender {
         let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|error| bad(&error))?;
         let choice = header.metadata().as_ref().and_then(|metadata| metadata.get(CHOICE));
         let choice = choice.ok_or_else(|| bad(&"it is not a recommender"))?;
-        let choice: Choice = serde_json::from_str(choice).map_err(|error| bad(&error))?;
+        let choice: Option<Choice> = serde_json::from_str(choice).map_err(|error| bad(&error))?;
         let values = |name: &str| {
             let tensor = tensors.tensor(name).map_err(|error| bad(&error))?;
             if tensor.dtype() != Dtype::F32 {
@@ -129,8 +130,11 @@ impl SavedRecommender {
         let pairs = tensors.tensor("pairs").map_err(|error| bad(&error))?;
         let number_of = |bytes: &[u8]| bytes.try_into().map(u32::from_le_bytes).unwrap_or(u32::MAX);
         let pairs: Vec<u32> = pairs.data().chunks_exact(4).map(number_of).collect();
+        let (square, prior) = values("prior")?;
         let [items, dimensions] = shape[..] else { return Err(bad(&"`asking` is not a table")) };
-        if same != shape || number != [items] || short != [items, dimensions.wrapping_sub(1)] {
+        let fits = short.first() == Some(&items) && short.len() == 2;
+        let square = square == [0] || square == [dimensions.saturating_mul(dimensions)];
+        if dimensions == 0 || same != shape || number != [items] || !fits || !square {
             return Err(bad(&"its tables do not fit each other"));
         }
         let listed = path.join(ITEMS);
@@ -152,7 +156,8 @@ impl SavedRecommender {
         let counts = counts.into_iter().map(f64::from).collect();
         let pairs = Pairs::of_columns(&pairs, &pair_scores, items)
             .ok_or_else(|| bad(&"its pairs do not fit its items"))?;
-        let model = Recommender::new(dimensions, asking, found, vectors).with_pairs(pairs);
+        let model = Recommender::new(dimensions, asking, found, vectors);
+        let model = model.with_pairs(pairs).with_prior(prior);
         Ok(Self { model, names, titles, counts, choice })
     }
 

@@ -1,10 +1,11 @@
 //! The settings of a recommender, as they stand in `settings.json`.
 
+use crate::method::dpsgd;
 use crate::release::Rules;
 use organza_data::table::TableForm;
 use organza_ledger::{LedgerSettings, Neighbouring, Unit};
 use organza_train::check::{SettingError, require};
-use organza_train::settings::{EngineSettings, PrivacySettings, RunSettings};
+use organza_train::settings::{EngineSettings, PrivacySettings, RunSettings, Steps};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -15,12 +16,53 @@ pub(crate) const NAMES_DELTA: f64 = 0.1;
 /// The most items that a table may have: its cells are released one by one.
 const MOST_ITEMS: f64 = 8_192.0;
 
+/// How a recommender is made. All but the first are there to compare with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// From a noisy table of pairs beside what everybody likes, by what stands out of its noise.
+    #[default]
+    Spectrum,
+    /// What everybody likes, and nothing else.
+    Popularity,
+    /// From a noisy covariance of items (McSherry and Mironov 2009).
+    Covariance,
+    /// Private alternating least squares (Chien et al. 2021).
+    Als,
+    /// Matrix factorisation by DP-SGD.
+    Dpsgd,
+    /// Regression of each item on all others (Steck 2019), *without privacy*.
+    Ease,
+    /// The leading eigenvectors of the table of pairs, *without privacy*.
+    LowRank,
+}
+
+impl Method {
+    /// All of them, by their names.
+    pub const NAMES: [&str; 7] =
+        ["spectrum", "popularity", "covariance", "als", "dpsgd", "ease", "low-rank"];
+
+    /// Whether what it makes is private.
+    pub fn is_private(self) -> bool {
+        !matches!(self, Self::Ease | Self::LowRank)
+    }
+}
+
+impl std::fmt::Display for Method {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.serialize(formatter)
+    }
+}
+
 /// All that determines a run, beside the data and the key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// The version of the format.
     pub version: u64,
+    /// How it is made.
+    #[serde(default)]
+    pub method: Method,
     /// Where events come from; none is the built-in synthetic shop.
     pub data: Option<EventSettings>,
     /// A file that names all items, one a line, which declares them public; without it which items occur is private.
@@ -87,6 +129,7 @@ impl Settings {
         let engine = EngineSettings::new("recommender", Unit::User, epsilon, delta);
         Self {
             version: VERSION,
+            method: Method::default(),
             data,
             items: None,
             titles: None,
@@ -116,6 +159,11 @@ impl Settings {
         if let Some(newest) = data.as_ref().and_then(|data| data.newest.as_ref()) {
             require("--last", newest.last, newest.last > 0, "at least 1")?;
         }
+        let given = privacy.noise_multiplier;
+        let fits = self.method != Method::Dpsgd || given.is_none();
+        let expected = "left out for --method dpsgd, and --epsilon given in its place: what steps cost follows the number of \
+                        persons, which is released";
+        require("--noise-multiplier", given.unwrap_or_default(), fits, expected)?;
         require("unit", privacy.unit, privacy.unit == Unit::User, "user: a person is the unit")?;
         self.engine().check()
     }
@@ -129,12 +177,15 @@ impl Settings {
 impl RunSettings for Settings {
     fn engine(&self) -> EngineSettings {
         let usual = EngineSettings::new("recommender", Unit::User, 1.0, 1e-6);
+        let steps = self.method == Method::Dpsgd;
         EngineSettings {
-            name: ["recommender".into(), "pairs".into()],
-            steps: None,
+            name: ["recommender".into(), self.method.to_string().into()],
+            private: self.method.is_private(),
+            steps: steps.then_some(Steps::Everywhere),
             privacy: self.privacy,
-            // No number of persons is released or used.
-            units_are_public: true,
+            training: dpsgd::training(),
+            // Without steps no number of persons is released or used.
+            units_are_public: !steps,
             ledger: self.ledger.clone(),
             seed: self.seed,
             ..usual

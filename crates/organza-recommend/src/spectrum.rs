@@ -21,6 +21,9 @@ const HIGHEST_DEGREE: f64 = 10.0;
 const MOST_GROWTH: f64 = 1e11;
 /// Products that estimate the largest eigenvalue.
 const ESTIMATES: usize = 8;
+/// Products that find leading vectors, and vectors that are sought beside them.
+const POWERS: usize = 24;
+const SPARE_VECTORS: usize = 16;
 /// So many columns are made orthonormal at a time.
 const COLUMNS_AT_ONCE: usize = 16;
 
@@ -72,6 +75,20 @@ impl Spectrum {
             return Self { values, shrunk, vectors, half_edge };
         }
     }
+}
+
+/// The largest eigenvalues of a symmetric table without those below `-shift`, so many of them, and their vectors as columns.
+pub(crate) fn leading(table: MatRef<'_, f64>, shift: f64, rank: usize) -> (Vec<f64>, Mat<f64>) {
+    let size = table.nrows();
+    let columns = (rank + SPARE_VECTORS).min(size);
+    let mut block = Mat::from_fn(size, columns, start);
+    for _ in 0..POWERS {
+        block = orthonormal(&(product(table, block.as_ref()) + &block * faer::Scale(shift)));
+    }
+    let image = product(table, block.as_ref());
+    let (values, turns) = eigen(product_of_columns(&block, &image).as_ref());
+    let kept = rank.min(columns);
+    (values[..kept].to_vec(), product(block.as_ref(), turns.as_ref().subcols(0, kept)))
 }
 
 /// Entries without a pattern (a finaliser of splitmix64).

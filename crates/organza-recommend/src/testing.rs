@@ -43,9 +43,10 @@ pub fn cells(
     noise: f64,
     seed: u64,
 ) -> Result<Vec<Vec<f64>>, Failed> {
-    let items = items(counted, noise, seed)?;
+    let items = plan(noise)?.kept(items(counted, noise, seed)?);
     let source = RandomSource::from_seed(seed);
-    let (_, released) = plan(noise)?.release_pairs::<Failed>(histories, items, &source, charge)?;
+    let released =
+        plan(noise)?.release_pairs::<Failed>(histories, &items, false, &source, charge)?;
     let size = released.table.nrows();
     let row = |row: usize| (row..size).map(|column| released.table[(row, column)]).collect();
     Ok((0..size).map(row).collect())

@@ -17,6 +17,7 @@ use organza_ledger::{BudgetError, Charge, Charged, Event};
 use organza_mechanism::{
     DeferredGrid, FlatRows, NotPaid, Plan, RandomSource, Sampler, Shape, ShapeError, Units,
 };
+use organza_progress::{Size, Stage};
 use std::ops::Range;
 use std::time::Instant;
 use thiserror::Error;
@@ -345,6 +346,7 @@ pub(crate) fn losses_of<T: Task + ?Sized>(
     task: &T,
     parameters: &[f32],
 ) -> Result<Losses, RunError> {
+    let _stage = Stage::begin("measuring losses", Size::Unknown);
     let shape = Shape::tables(&task.tables())?;
     Ok(task.evaluate(&FlatRows::new(shape, parameters)))
 }

@@ -17,6 +17,7 @@ use organza_ledger::{
 };
 use organza_mechanism::random::{Origin, RandomError, StreamKey};
 use organza_mechanism::{PlanError, RandomSource};
+use organza_progress::{Size, Stage};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::Instant;
@@ -24,7 +25,7 @@ use thiserror::Error;
 
 const CERTIFICATE: &str = "certificate.json";
 /// Goes up whenever the same key, data and settings would train on other batches, with other noise or other rounding.
-const STATE_VERSION: u64 = 4;
+const STATE_VERSION: u64 = 5;
 
 /// A run that is under way.
 pub struct Session<A: Application> {
@@ -168,7 +169,7 @@ impl<A: Application> Session<A> {
             version: STATE_VERSION,
             key: *source.key().expose(),
             // What is not written cannot go on, and needs no hash of its data.
-            data: path.map_or(Ok([0; 32]), |_| A::fingerprint(&data))?,
+            data: path.map_or(Ok([0; 32]), |_| hashed::<A>(&data))?,
             settings: &settings,
         };
         let files = FirstFiles {
@@ -247,7 +248,7 @@ impl<A: Application> Session<A> {
             ));
         }
         let data = read(&settings)?;
-        if A::fingerprint(&data)? != state.data {
+        if hashed::<A>(&data)? != state.data {
             return Err(changed(
                 "the data is not what it was when the run began: its noise would not hide the \
                  difference. Bring the old data back, or begin a new run",
@@ -269,7 +270,10 @@ impl<A: Application> Session<A> {
     ) -> Result<Self, SessionError> {
         let engine = settings.engine();
         let phases = match engine.private {
-            true => phases::calibrate(&engine.privacy, A::phases(&settings, &data)?)?,
+            true => {
+                let _stage = Stage::begin("calibrating", Size::Unknown);
+                phases::calibrate(&engine.privacy, A::phases(&settings, &data)?)?
+            }
             false => Vec::new(),
         };
         let mut releases = Releases::new(&mut books, &phases);
@@ -373,6 +377,11 @@ fn without_steps<T: Task + ?Sized>(
     metrics.add(start.passes, losses_of(task, &start.parameters)?, observer)?;
     let curve = metrics.into_points();
     Ok(Outcome::Done { parameters: start.parameters, curve, seconds })
+}
+
+fn hashed<A: Application>(data: &A::Data) -> Result<[u8; 32], Failure> {
+    let _stage = Stage::begin("hashing the data", Size::Unknown);
+    A::fingerprint(data)
 }
 
 fn header(settings: &EngineSettings, facts: Vec<PublicFact>) -> Header {

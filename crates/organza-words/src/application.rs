@@ -11,6 +11,7 @@ use crate::vocabulary::release_words;
 use organza_data::{TokenisedText, VocabularyRelease};
 use organza_ledger::PublicFact;
 use organza_model::vectors::Vectors;
+use organza_progress::{Size, Stage};
 use organza_train::{
     Application, CANARIES, Certificate, Failure, Phase, Releases, RunFolder, Start,
 };
@@ -72,6 +73,7 @@ impl Application for Words {
                 release_words(settings, &tokens, public, releases)?
             }
         };
+        let _stage = Stage::begin("cutting the text into samples", Size::Unknown);
         Ok(Self(prepare(settings, tokens, words, releases.source())?))
     }
 

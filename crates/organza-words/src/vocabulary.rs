@@ -4,6 +4,7 @@ use crate::phases::{VOCABULARY, vocabulary_plan};
 use crate::prepare::PrepareError;
 use crate::settings::Settings;
 use organza_data::{DataError, TokenisedText, Vocabulary};
+use organza_progress::{Size, Stage};
 use organza_train::{Failure, Releases};
 
 /// Charges for the words that come on top of `public` ones, then releases them.
@@ -17,6 +18,7 @@ pub(crate) fn release_words(
     let plan = vocabulary_plan(settings, noise)?;
     let release = plan.release(releases.source());
     let charged = releases.charge(release.charge())?;
+    let _stage = Stage::begin("gathering words", Size::Unknown);
     match plan.paid(release, charged).words(text, public) {
         Ok(words) => Ok(words.vocabulary),
         Err(DataError::VocabularyTooSmall { found }) => {

@@ -3,7 +3,7 @@
 use crate::words::{NOT_PRIVATE, PROMISED};
 use organza_audit::attack::{Attack, Knowledge, Neighbour, Observation, Verdict, Victim};
 use organza_recommend::settings::EventSettings;
-use organza_recommend::{ITEMS, RecommenderRun, Settings};
+use organza_recommend::{ITEMS, Method, RecommenderRun, Settings};
 use organza_train::{Ended, Session};
 use std::fs;
 use std::path::Path;
@@ -17,6 +17,7 @@ const NOISE: f64 = 40.0;
 
 /// A run on events with or without a person of many items.
 struct Recommender {
+    method: Method,
     declared: bool,
     /// The broken twin: items are listed by exact counts.
     exact: bool,
@@ -51,6 +52,7 @@ impl Victim for Recommender {
             newest: None,
         };
         let mut settings = Settings::new(Some(events_of), PROMISED.epsilon, PROMISED.delta);
+        settings.method = self.method;
         settings.items = self.declared.then_some(items);
         // Known noise, which costs no more than what is promised, instead of a search for it in every run.
         settings.privacy.epsilon = None;
@@ -92,15 +94,23 @@ fn attacked(name: &str, runs: u64, victim: &Recommender) -> Verdict {
 /// A false alarm has probability 1e-6 each.
 #[test]
 fn recommenders_do_not_give_a_person_away() {
-    for declared in [true, false] {
-        let name = if declared { "declared items" } else { "private items" };
-        let verdict = attacked(name, 60, &Recommender { declared, exact: false });
+    for (method, declared) in [
+        (Method::Spectrum, true),
+        (Method::Spectrum, false),
+        (Method::Popularity, true),
+        (Method::Covariance, true),
+        (Method::Als, true),
+    ] {
+        let items = if declared { "declared items" } else { "private items" };
+        let name = format!("{method}, {items}");
+        let verdict = attacked(&name, 60, &Recommender { method, declared, exact: false });
         assert!(!verdict.refutes(), "{verdict}");
     }
 }
 
 #[test]
 fn items_chosen_by_exact_counts_are_caught() {
-    let verdict = attacked("twin: exact counts", 60, &Recommender { declared: true, exact: true });
+    let twin = Recommender { method: Method::Spectrum, declared: true, exact: true };
+    let verdict = attacked("twin: exact counts", 60, &twin);
     assert!(verdict.refutes(), "{verdict}");
 }

@@ -36,7 +36,7 @@ pub(crate) enum Command {
     Analogy(analogy::Analogy),
     Similarity(similarity::Similarity),
     Audit(audit::Audit),
-    #[command(visible_alias = "linear")]
+    #[command(name = "linear", visible_alias = "erm")]
     Erm(Box<erm::Erm>),
     Predict(predict::Predict),
     Recommender(Box<recommender::Recommender>),

@@ -13,13 +13,13 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// Predict new rows by a model of `organza erm`
+/// Predict new rows by a model of `organza linear`
 ///
 /// One line a row: a mean, an expected count, the probability of class 1, or the likeliest of more than two classes and
 /// its probability. With --out a table: the likeliest class by its name, and the probability of each.
 #[derive(Args, Debug)]
 pub(crate) struct Predict {
-    /// The folder that `organza erm` wrote
+    /// The folder that `organza linear` wrote
     folder: PathBuf,
     /// The rows, with the columns of those that the model was fitted to; labels are not looked at
     #[arg(long, value_name = "PATH")]
@@ -53,7 +53,7 @@ impl Predict {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
         let path = self.folder.join(READER);
         let text = std::fs::read(&path).with_context(|| {
-            format!("cannot read {}: is this a folder of `organza erm`?", path.display())
+            format!("cannot read {}: is this a folder of `organza linear`?", path.display())
         })?;
         let mut reader: Reader = serde_json::from_slice(&text)
             .with_context(|| format!("{} has another version", path.display()))?;

@@ -2,7 +2,7 @@
 
 use crate::command::ledger::LedgerOptions;
 use crate::memory::peak_megabytes;
-use crate::names::form_parser;
+use crate::names::{form_parser, named};
 use crate::output::{DOUBT, GOOD, Output};
 use crate::running::{RunOptions, Trained, warn_of_delta};
 use crate::summary::REPORT;
@@ -12,7 +12,7 @@ use organza_data::table::TableForm;
 use organza_ledger::SharedTotal;
 use organza_recommend::quality::Quality;
 use organza_recommend::settings::{EventSettings, NewestEvents, WeightColumn};
-use organza_recommend::{RecommenderRun, Rules, Session, Settings};
+use organza_recommend::{Method, RecommenderRun, Rules, Session, Settings};
 use organza_report::run::headline;
 use organza_train::RunFolder;
 use serde::Serialize;
@@ -32,7 +32,7 @@ Private by default: the model, the items and everything else in the run folder, 
 occur is private too, unless --items declares them. The number of persons is not released.
 
 Not private: the quality, timings and remarks about the data come from the data without noise and are marked \
-wherever they are shown. A run with --seed has no guarantee at all. The history that is sent to `organza recommend` is not \
+wherever they are shown. A run with --seed has no guarantee at all, nor has one by --method ease or low-rank. The history that is sent to `organza recommend` is not \
 protected by anything: recommend where it is.";
 
 const EXAMPLES: &str = "\
@@ -42,6 +42,16 @@ Examples:
   organza recommender --data purchases.csv --user-column customer --item-column article --epsilon 1 --out run
   organza recommender --data ratings.csv --user-column user --item-column film --items films.txt --titles films.txt \\
     --weight-column stars --full-weight 5 --time-column when --last 200 --out run
+  organza recommender --method als --out als
+
+Methods, of which all but the first are there to compare with:
+  spectrum    what stands out of the noise of a table of item pairs
+  popularity  what everybody likes, and nothing else
+  covariance  a noisy covariance of items (McSherry and Mironov 2009)
+  als         private alternating least squares (Chien et al. 2021)
+  dpsgd       matrix factorisation by DP-SGD
+  ease        regression of each item on all others (Steck 2019), NOT private
+  low-rank    the leading eigenvectors of the table of pairs, NOT private
 
 Tables: CSV, TSV, JSON lines (all plain, gzip or zstd), Parquet or Arrow, or a folder of such, by the names of the files or --format.";
 
@@ -79,6 +89,9 @@ pub(crate) struct Recommender {
     /// A public file of titles: item, tab, title
     #[arg(long, value_name = "FILE")]
     titles: Option<PathBuf>,
+    /// How it is made
+    #[arg(long, value_parser = named::<Method>(Method::NAMES), default_value = Method::NAMES[0])]
+    method: Method,
     /// The budget [default: 3]
     #[arg(
         long,
@@ -118,6 +131,14 @@ pub(crate) struct Recommender {
 
 impl Recommender {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
+        if let Some(flag) = self.meaningless() {
+            let method = self.method;
+            return Err(UsageError::new(
+                format!("{flag} has no meaning with --method {method}, which is not private"),
+                "leave one of them out",
+            )
+            .into());
+        }
         let settings = self.settings();
         settings.check().map_err(|error| {
             UsageError::new(
@@ -125,12 +146,26 @@ impl Recommender {
                 format!("give another value for `{}`", error.setting),
             )
         })?;
-        warn_of_delta(settings.privacy.delta, output);
+        match self.method.is_private() {
+            true => warn_of_delta(settings.privacy.delta, output),
+            false => output.note(format!("method {}: this run is NOT private", self.method)),
+        }
         if settings.seed.is_some() {
             output.note("with --seed the noise can be repeated: this run is NOT private");
         }
         let begin = || Session::begin(settings, &self.out);
         self.running.train(&self.out, output, begin, |folder, run| show(folder, run, output))
+    }
+
+    /// A flag that promises what the method does not keep.
+    fn meaningless(&self) -> Option<&'static str> {
+        let flags = [
+            ("--epsilon", self.epsilon.is_some()),
+            ("--noise-multiplier", self.noise_multiplier.is_some()),
+            ("--item-share", self.item_share.is_some()),
+        ];
+        let given = flags.iter().find(|(_, given)| *given && !self.method.is_private());
+        given.map(|(flag, _)| *flag)
     }
 
     fn settings(&self) -> Settings {
@@ -164,6 +199,7 @@ impl Recommender {
             most_items: self.most_items.unwrap_or(usual.rules.most_items),
         };
         Settings {
+            method: self.method,
             items: self.items.clone(),
             titles: self.titles.clone(),
             rules,
@@ -187,7 +223,8 @@ pub(super) fn show(
         epsilon: certificate.epsilon,
         delta: certificate.delta,
         items: finished.model.saved.model.items(),
-        rank: finished.model.saved.choice.eigenvalues.len(),
+        method: certificate.method.to_string(),
+        rank: finished.model.saved.choice.as_ref().map(|choice| choice.eigenvalues.len()),
         quality: finished.model.quality,
         remarks: finished.remarks.clone(),
         seconds: elapsed.as_secs_f64(),
@@ -211,8 +248,10 @@ struct Summary {
     delta: Option<f64>,
     /// How many the model has.
     items: usize,
-    /// How many eigenvalues stand out of the noise.
-    rank: usize,
+    method: String,
+    /// How many eigenvalues stand out of the noise, where these decide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rank: Option<usize>,
     quality: Quality,
     remarks: Vec<String>,
     seconds: f64,
@@ -231,9 +270,12 @@ struct Summary {
 impl fmt::Display for Summary {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let style = if self.good { GOOD } else { DOUBT };
-        let (items, rank, folder) = (self.items, self.rank, self.folder.display());
+        let (items, folder) = (self.items, self.folder.display());
         writeln!(formatter, "{style}{}{style:#}", self.promise)?;
-        writeln!(formatter, "{items} items, {rank} directions of taste")?;
+        match self.rank {
+            Some(rank) => writeln!(formatter, "{items} items, {rank} directions of taste")?,
+            None => writeln!(formatter, "{items} items, by method {}", self.method)?,
+        }
         let Quality { persons, recall, popular_recall, .. } = self.quality;
         writeln!(
             formatter,

@@ -22,6 +22,9 @@ impl Similar {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
         let saved = SavedRecommender::read(&self.run)?;
         let near = saved.model.similar_items(saved.find(&self.item)?, self.top);
+        if near.is_empty() {
+            output.note("this model does not say what is alike");
+        }
         let near = near.into_iter().map(|it| Recommended {
             item: saved.names[it.item as usize].clone(),
             title: saved.titles[it.item as usize].clone(),

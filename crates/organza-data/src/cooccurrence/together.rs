@@ -3,11 +3,14 @@
 use crate::{DataError, Objective, Samples, Units};
 use organza_ledger::Unit;
 use organza_mechanism::{Histogram, HistogramPlan};
+use organza_progress::{Size, Stage};
 use rayon::prelude::*;
 use std::ops::Range;
 
 /// Each part of the units has a histogram of its own.
 const MOST_PARTS: u64 = 8;
+/// After so many units it is told how far a part has come.
+const TELL_EVERY: u64 = 64;
 
 /// What a walk meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,15 +27,26 @@ pub(super) fn counted<W: FnMut(Seen, &mut Histogram)>(
     samples: &Samples,
     units: &Units,
     plan: &HistogramPlan,
+    stage: &'static str,
     workers: impl Fn() -> W + Sync,
 ) -> Result<Histogram, DataError> {
     let most = if units.unit() == Unit::Pair { 1 } else { MOST_PARTS };
     let parts = (rayon::current_num_threads() as u64).clamp(1, most);
     let bound = |part: u64| (u128::from(units.len()) * u128::from(part) / u128::from(parts)) as u64;
+    let stage = Stage::begin(stage, Size::Hidden(units.len()));
     let counted = |part: u64| {
         let (mut histogram, mut worker) = (plan.histogram(), workers());
         let part = bound(part)..bound(part + 1);
-        walk(samples, units, part, |seen| worker(seen, &mut histogram))?;
+        let mut ended = 0;
+        walk(samples, units, part, |seen| {
+            worker(seen, &mut histogram);
+            if seen == Seen::EndOfUnit {
+                ended += 1;
+                if ended % TELL_EVERY == 0 {
+                    stage.add(TELL_EVERY);
+                }
+            }
+        })?;
         Ok(histogram)
     };
     (0..parts)

@@ -3,12 +3,18 @@
 use super::{Line, Visit};
 use crate::{DataError, LineProblem, Place};
 use flate2::bufread::MultiGzDecoder;
+use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
+use std::rc::Rc;
 
 /// The longest line that is read, in bytes. A document of this length is a library, so a longer line
 /// is a file of another kind, and memory stays bounded.
 pub const LONGEST_LINE: usize = 16 << 20;
+
+/// What unpacks to so many times its size is refused, once it is a gigabyte. Text packs 3 to 20 times.
+const MOST_PACKED: u64 = 500;
+const LEAST_BOMB: u64 = 1 << 30;
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
@@ -74,13 +80,56 @@ pub(crate) fn unpacked<'a>(mut input: impl Read + 'a) -> io::Result<Box<dyn BufR
     let mut head = Vec::with_capacity(ZSTD.len());
     input.by_ref().take(ZSTD.len() as u64).read_to_end(&mut head)?;
     let (gzip, zstd) = (head.starts_with(GZIP), head == ZSTD);
-    let whole = BufReader::with_capacity(BUFFER, Cursor::new(head).chain(input));
+    let packed = Rc::new(Cell::new(0));
+    let whole = Counted { input: Cursor::new(head).chain(input), read: packed.clone() };
+    let whole = BufReader::with_capacity(BUFFER, whole);
+    let bounded = |input| BufReader::with_capacity(BUFFER, Unpacked { input, packed, unpacked: 0 });
     Ok(match (gzip, zstd) {
-        (true, _) => Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(whole))),
+        (true, _) => Box::new(bounded(Box::new(MultiGzDecoder::new(whole)))),
         #[cfg(feature = "parquet")]
-        (_, true) => Box::new(BufReader::with_capacity(BUFFER, zstd::Decoder::with_buffer(whole)?)),
+        (_, true) => Box::new(bounded(Box::new(zstd::Decoder::with_buffer(whole)?))),
         _ => Box::new(whole),
     })
+}
+
+/// Says how much was read.
+struct Counted<R> {
+    input: R,
+    read: Rc<Cell<u64>>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(buffer)?;
+        self.read.set(self.read.get() + read as u64);
+        Ok(read)
+    }
+}
+
+/// What was packed, as long as it is not absurdly more than it was packed into.
+///
+/// # Privacy
+/// A refusal is seen by everybody. A unit can bring this one about only if it fills most of a gigabyte by itself, with next to
+/// nothing but repetitions; the sharp edges say so.
+struct Unpacked<'a> {
+    input: Box<dyn Read + 'a>,
+    packed: Rc<Cell<u64>>,
+    unpacked: u64,
+}
+
+impl Read for Unpacked<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(buffer)?;
+        self.unpacked += read as u64;
+        if self.unpacked > LEAST_BOMB && self.unpacked / MOST_PACKED > self.packed.get() {
+            let problem = format!(
+                "it unpacks to more than {MOST_PACKED} times its size, so it is no data but made to fill memory: unpack \
+                 it yourself if you trust it"
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
+        }
+        Ok(read)
+    }
 }
 
 /// The line as text, without its end.
@@ -216,5 +265,21 @@ mod tests {
             let packed: Vec<_> = lines(&gzip(text.as_bytes())[..]).unwrap().into_iter().map(|(_, line)| line).collect();
             prop_assert_eq!(packed, wanted);
         }
+    }
+
+    /// A gigabyte and more of one byte in a megabyte ends in an error; the same of less, or packed less well, is read.
+    #[test]
+    fn a_bomb_is_refused() {
+        let unpack = |packed: u64, bytes: u64| {
+            let input = Box::new(io::repeat(b'a').take(bytes));
+            let packed = Rc::new(Cell::new(packed));
+            let mut unpacked = BufReader::new(Unpacked { input, packed, unpacked: 0 });
+            io::copy(&mut unpacked, &mut io::sink())
+        };
+        let (bytes, small) = (LEAST_BOMB + (1 << 20), 1 << 20);
+        let refused = unpack(small, bytes).unwrap_err().to_string();
+        assert!(refused.contains("500 times its size"), "{refused}");
+        assert_eq!(unpack(small, LEAST_BOMB).ok(), Some(LEAST_BOMB));
+        assert_eq!(unpack(4 * small, bytes).ok(), Some(bytes));
     }
 }

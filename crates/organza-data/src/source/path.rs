@@ -5,6 +5,7 @@ use super::table::TextTable;
 use super::{Brown, TextColumns, TextSource, Visit};
 use crate::DataError;
 use crate::table::Table;
+use organza_progress::{Reader, Size, Stage};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -55,6 +56,7 @@ impl TextSource for TextPath {
         for file in files(&self.path)? {
             let input = File::open(&file).map_err(DataError::read(&file))?;
             let name = inner_name(&self.path, &file);
+            let input = Reader::new(input, reading(&file, &name, false));
             each_line(input, Named { file: &file, name: &name }, visit)?;
         }
         Ok(())
@@ -69,6 +71,14 @@ pub(crate) fn files(path: &Path) -> Result<Vec<PathBuf>, DataError> {
         false => files.push(path.to_owned()),
     }
     Ok(files)
+}
+
+/// The stage of reading a file, by its bytes unless it is read here and there.
+pub(crate) fn reading(file: &Path, name: &str, here_and_there: bool) -> Stage {
+    // A pipe has no length.
+    let bytes = fs::metadata(file).map_or(0, |it| it.len());
+    let size = if here_and_there || bytes == 0 { Size::Unknown } else { Size::Bytes(bytes) };
+    Stage::begin(format!("reading {name}"), size)
 }
 
 /// The name of a file, or its path inside a folder, the same on every system.

@@ -27,8 +27,9 @@ pub use missing::Missing;
 pub use number::number;
 pub use write::{Values, write_table};
 
-use crate::source::{files, inner_name};
+use crate::source::{files, inner_name, reading};
 use crate::{DataError, LineProblem, Place};
+use organza_progress::Reader;
 use std::fs::File;
 use std::io::{Read, stdin};
 use std::path::{Path, PathBuf};
@@ -89,13 +90,14 @@ impl Table {
             let form = self.form_of(&file)?;
             let name = inner_name(&self.path, &file);
             let mut open = File::open(&file).map_err(DataError::read(&file))?;
+            let stage = reading(&file, &name, form.needs_a_file());
             let read = Reading { name: &name, place: Place { file, line: 0 }, columns };
             #[cfg(feature = "parquet")]
             if form.needs_a_file() {
                 read.each_batch(form, open, visit)?;
                 continue;
             }
-            read.each_row(form, &mut open, visit)?;
+            read.each_row(form, &mut Reader::new(&mut open, stage), visit)?;
         }
         Ok(())
     }

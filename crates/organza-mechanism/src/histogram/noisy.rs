@@ -2,11 +2,19 @@
 
 use super::plan::HistogramPlan;
 use crate::random::StepRandom;
+use organza_progress::{Size, Stage};
+use rayon::prelude::*;
+use std::ops::Range;
 
 /// Which substream serves what.
 const OCCUPIED: u64 = 0;
 const SKIPS: u64 = 1;
 const EMPTY: u64 = 2;
+/// How many there are, so that the next part has others.
+const SHARDS: u64 = 4;
+
+/// So many cells are noised in one go.
+const CELLS_AT_ONCE: u64 = 1 << 14;
 
 /// Noisy counts: a released result.
 ///
@@ -70,15 +78,38 @@ fn noisy(count: u64, noise: i64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX).saturating_add(noise)
 }
 
+/// Noise on `number` cells, of which `counts` gives those of a range; kept is what reaches the bar, if there is one. Parts have
+/// randomness of their own, so that threads change nothing.
+fn with_noise<Counts: Iterator<Item = (u64, u64)>>(
+    plan: &HistogramPlan,
+    number: u64,
+    source: &StepRandom,
+    bar: Option<i64>,
+    counts: impl Fn(Range<u64>) -> Counts + Sync,
+) -> Vec<(u64, i64)> {
+    let stage = Stage::begin("drawing noise", Size::Hidden(number));
+    let part = |part: u64| {
+        let mut random = source.shard(SHARDS * part + OCCUPIED);
+        let first = part * CELLS_AT_ONCE;
+        let range = first..number.min(first + CELLS_AT_ONCE);
+        stage.add(range.end - first);
+        let noisy = counts(range)
+            .map(|(cell, count)| (cell, noisy(count, plan.noise().draw(&mut random))))
+            .filter(|(_, count)| bar.is_none_or(|bar| *count >= bar));
+        noisy.collect::<Vec<_>>()
+    };
+    match number.div_ceil(CELLS_AT_ONCE) {
+        parts @ (0 | 1) => (0..parts).flat_map(part).collect(),
+        parts => (0..parts).into_par_iter().flat_map_iter(part).collect(),
+    }
+}
+
 fn dense(plan: &HistogramPlan, sums: &[(u64, u64)], source: &StepRandom) -> Vec<(u64, i64)> {
-    let mut random = source.shard(OCCUPIED);
-    let mut sums = sums.iter().peekable();
-    (0..plan.settings().cells)
-        .map(|cell| {
-            let count = sums.next_if(|(next, _)| *next == cell).map_or(0, |(_, count)| *count);
-            (cell, noisy(count, plan.noise().draw(&mut random)))
-        })
-        .collect()
+    with_noise(plan, plan.settings().cells, source, None, |range| {
+        let before = sums.partition_point(|(cell, _)| *cell < range.start);
+        let mut sums = sums[before..].iter().peekable();
+        range.map(move |cell| sums.next_if(|(next, _)| *next == cell).copied().unwrap_or((cell, 0)))
+    })
 }
 
 fn above(
@@ -87,13 +118,9 @@ fn above(
     sums: &[(u64, u64)],
     source: &StepRandom,
 ) -> Vec<(u64, i64)> {
-    let mut random = source.shard(OCCUPIED);
-    let mut cells: Vec<(u64, i64)> = sums
-        .iter()
-        .map(|(cell, count)| (*cell, noisy(*count, plan.noise().draw(&mut random))))
-        .filter(|(_, count)| *count >= bar)
-        .collect();
-
+    let occupied =
+        |range: Range<u64>| sums[range.start as usize..range.end as usize].iter().copied();
+    let mut cells = with_noise(plan, sums.len() as u64, source, Some(bar), occupied);
     let noise = plan.noise().above(bar).expect("the plan has checked that noise reaches its bar");
     let mut skips = source.shard(SKIPS);
     let mut values = source.shard(EMPTY);

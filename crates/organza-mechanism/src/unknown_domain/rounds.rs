@@ -4,6 +4,7 @@ use super::threshold::least_threshold;
 use crate::plan::PlanError;
 use crate::random::StepRandom;
 use crate::sample::IntegerNoise;
+use organza_progress::{Size, Stage};
 use rayon::prelude::*;
 
 /// How often the units are looked at. More rounds follow the noisy sums more closely, and gain little.
@@ -73,7 +74,9 @@ impl Rounds {
     pub(super) fn sums(&self, units: &Numbered, random: &StepRandom) -> Vec<i64> {
         let mut sums = vec![0_i64; units.items];
         let mut values = vec![FULL as u32; units.items];
+        let stage = Stage::begin("choosing what is released", Size::Public(ROUNDS, "rounds"));
         for round in 0..ROUNDS {
+            stage.add(1);
             let weights = units.weights(&values);
             let value = Value::after(round + 1, self);
             let noise = |(chunk, ((sums, values), weights)): (usize, Chunk<'_>)| {

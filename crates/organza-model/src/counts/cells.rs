@@ -5,7 +5,7 @@ use crate::kernels::{add_scaled, dot};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// One of the two places of a cell {a, b} in the symmetric table, by rows.
+/// A cell {a, b} with a <= b, in the row of a.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub(super) column: u32,
@@ -15,6 +15,15 @@ pub(super) struct Entry {
     pub(super) trust: f32,
 }
 
+/// The other place of a cell in the symmetric table, in the row of b.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mirror {
+    /// a.
+    pub(super) column: u32,
+    /// Where the cell stands among all.
+    pub(super) place: u32,
+}
+
 /// Public numbers of a word.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word {
@@ -22,6 +31,8 @@ pub(super) struct Word {
     pub(super) count: f64,
     /// ln(p / (k q)): its logit by frequency alone.
     pub(super) bias: f64,
+    /// 1 - sigmoid(bias).
+    pub(super) unlikely: f64,
     /// k q: its expected number among the negatives of one pair.
     pub(super) negatives: f64,
     /// The square root of (mean count / count): cells divided by both words' have noise of one size.
@@ -35,14 +46,37 @@ pub(super) struct Word {
 #[derive(Debug)]
 pub(super) struct Cells {
     pub(super) words: Vec<Word>,
+    /// By rows, each cell once.
     pub(super) entries: Vec<Entry>,
     /// Where the entries of each word begin, and at last their number.
     pub(super) starts: Vec<usize>,
+    /// What is below the diagonal, by rows.
+    pub(super) mirrors: Vec<Vec<Mirror>>,
     /// The total of the words' counts.
     pub(super) total: f64,
     /// What a cell that was not released counts less than nothing, in ordered pairs, to make up for
     /// empty cells that were; `None` when every cell has an entry.
     pub(super) missing: Option<f64>,
+}
+
+/// In how many places of the table a cell stands.
+fn times(row: usize, column: usize) -> f64 {
+    if row == column { 1.0 } else { 2.0 }
+}
+
+/// What is below the diagonal of a table whose entries are these; none if there are more cells than numbers.
+pub(super) fn mirrors(entries: &[Entry], starts: &[usize]) -> Option<Vec<Vec<Mirror>>> {
+    u32::try_from(entries.len()).ok()?;
+    let mut mirrors = vec![Vec::new(); starts.len() - 1];
+    for (row, places) in starts.windows(2).enumerate() {
+        for place in places[0]..places[1] {
+            let column = entries[place].column as usize;
+            if column != row {
+                mirrors[column].push(Mirror { column: row as u32, place: place as u32 });
+            }
+        }
+    }
+    Some(mirrors)
 }
 
 /// Loss and derivative at one logit.
@@ -82,7 +116,7 @@ impl Cells {
                 term.value += count * ((-logit).max(0.0) + logarithm);
                 term.slope -= count * (1.0 - sigmoid);
             } else {
-                let slope = -count / (1.0 + output.bias.exp());
+                let slope = -count * output.unlikely;
                 term.value += slope * z;
                 term.slope += slope;
             }
@@ -131,8 +165,8 @@ impl Cells {
             let mut sum = 0.0;
             for ((entry, z), descent) in self.row(row).iter().zip(values).zip(descent) {
                 let own = self.beyond_background(row, entry, f64::from(*z));
-                sum += own.value;
                 let column = entry.column as usize;
+                sum += times(row, column) * own.value;
                 let whitening = self.words[row].whitening * self.words[column].whitening;
                 *descent = (-own.slope * whitening) as f32;
             }
@@ -150,8 +184,9 @@ impl Cells {
                 let (from, to) = (f64::from(from[place]), f64::from(to[place]));
                 let column = entry.column as usize;
                 let whitening = self.words[row].whitening * self.words[column].whitening;
-                tangents -= f64::from(descent[place]) * (to - from) / whitening;
-                sum += self.beyond_background(row, entry, to).value;
+                let times = times(row, column);
+                tangents -= times * f64::from(descent[place]) * (to - from) / whitening;
+                sum += times * self.beyond_background(row, entry, to).value;
             }
             (sum, tangents)
         });
@@ -214,6 +249,10 @@ impl Cells {
             for (entry, descent) in self.row(row).iter().zip(&descent[self.places(row)]) {
                 let factor = (f64::from(*descent) * scale) as f32;
                 add_scaled(result, factor, block.row(entry.column as usize));
+            }
+            for Mirror { column, place } in &self.mirrors[row] {
+                let factor = (f64::from(descent[*place as usize]) * scale) as f32;
+                add_scaled(result, factor, block.row(*column as usize));
             }
             for (vector, product) in &slopes {
                 add_scaled(result, vector.values[row], product);

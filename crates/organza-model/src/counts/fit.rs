@@ -3,6 +3,7 @@
 use super::cells::Cells;
 use super::low_rank::LowRank;
 use super::spectrum::{Inner, Part, Spectrum};
+use organza_progress::{Size, Stage};
 
 /// How often the first block is multiplied with the first gradient before it is used.
 const FIRST_PRODUCTS: usize = 6;
@@ -50,7 +51,9 @@ pub(super) fn solve(cells: &Cells, penalty: f64, rank: usize, most_passes: usize
     let mut stiffness = cells.first_stiffness();
     let mut products = Products::default();
     let mut progress = Progress::default();
+    let stage = Stage::begin("learning", Size::Unknown);
     for pass in 1..=most_passes {
+        stage.add(1);
         let loss = cells.descent(&at_point, &mut descent);
         let mut repeats = if pass == 1 { FIRST_PRODUCTS } else { 1 };
         let (stiffness_before, mut times) = (stiffness, 0);

@@ -153,6 +153,9 @@ pub enum CountsError {
         /// Cells of the vocabulary.
         expected: u64,
     },
+    /// There are more cells than places.
+    #[error("more than 2^32 cells were released: raise the bar, or take fewer words")]
+    TooMany,
     /// The whole table is below nothing.
     #[error("the noise outweighs the counts: their total is not positive")]
     NoTotal,

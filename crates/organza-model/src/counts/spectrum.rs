@@ -233,7 +233,7 @@ fn small_product(left: &[f64], right: &[f64], columns: usize) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::cells::{Entry, Word};
+    use super::super::cells::{Entry, Word, mirrors};
     use super::*;
 
     const WORDS: usize = 30;
@@ -243,20 +243,22 @@ mod tests {
         let word = |place: usize| Word {
             count: 10.0 + place as f64,
             bias: 0.0,
+            unlikely: 0.5,
             negatives: 1.0,
             whitening: 1.0 + 1.0 / (1.0 + place as f64),
             background: 0.5 + 0.01 * place as f64,
         };
         let (mut entries, mut starts, mut descent) = (Vec::new(), vec![0], Vec::new());
         for row in 0..WORDS {
-            for column in (0..WORDS).filter(|column| (row + column) % 3 == 0) {
+            for column in (row..WORDS).filter(|column| (row + column) % 3 == 0) {
                 entries.push(Entry { column: column as u32, count: 0.0, trust: 1.0 });
                 descent.push(((row * column) as f32 + 1.0).sin());
             }
             starts.push(entries.len());
         }
         let words = (0..WORDS).map(word).collect();
-        (Cells { words, entries, starts, total: 700.0, missing: Some(0.3) }, descent)
+        let mirrors = mirrors(&entries, &starts).expect("there are few cells");
+        (Cells { words, entries, starts, mirrors, total: 700.0, missing: Some(0.3) }, descent)
     }
 
     fn dense(matrix: &LowRank) -> Vec<f64> {
@@ -274,7 +276,11 @@ mod tests {
         for row in 0..WORDS {
             let places = cells.starts[row]..cells.starts[row + 1];
             for (entry, slope) in cells.entries[places.clone()].iter().zip(&descent[places]) {
-                matrix[row * WORDS + entry.column as usize] += f64::from(*slope) / stiffness;
+                let column = entry.column as usize;
+                matrix[row * WORDS + column] += f64::from(*slope) / stiffness;
+                if column != row {
+                    matrix[column * WORDS + row] += f64::from(*slope) / stiffness;
+                }
             }
             for column in 0..WORDS {
                 let (left, right) = (&cells.words[row], &cells.words[column]);

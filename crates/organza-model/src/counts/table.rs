@@ -1,6 +1,6 @@
 //! From a released table to cells: public numbers of words, trust, and the size of the noise.
 
-use super::cells::{Cells, Entry, Word};
+use super::cells::{Cells, Entry, Word, mirrors};
 use super::noise::Correction;
 use super::{CountedPair, CountsError, CountsSettings, NoiseLaw, NoisyCounts, frequency_bias};
 use crate::{ModelError, WordVectors};
@@ -104,6 +104,7 @@ impl Table {
                 Word {
                     count,
                     bias,
+                    unlikely: 1.0 / (1.0 + bias.exp()),
                     negatives: f64::from(settings.negatives) * weight / weights,
                     whitening: (mean / count).sqrt(),
                     background: (own / (1.0 + bias.exp())).sqrt(),
@@ -128,7 +129,7 @@ impl Table {
             .collect();
         let variance = |left: &Word, right: &Word| {
             let trust = self.cell.trust(2.0 * left.count * right.count / self.total);
-            let slope = (1.0 / (1.0 + left.bias.exp()) + 1.0 / (1.0 + right.bias.exp())) / 2.0;
+            let slope = (left.unlikely + right.unlikely) / 2.0;
             trust * slope * slope
         };
         let variances: Vec<Vec<f64>> = groups
@@ -150,8 +151,7 @@ impl Table {
         2.0 * (self.total * largest).sqrt() / self.words.len() as f64
     }
 
-    /// The cells, with one entry for each word of a pair: of all cells, or if not `dense` of those that
-    /// were released and the diagonal.
+    /// All cells, or if not `dense` those that were released and the diagonal.
     pub(super) fn into_cells(
         self,
         counts: &NoisyCounts<'_>,
@@ -170,10 +170,7 @@ impl Table {
                     return Err(ModelError::Word { word, words: words as u32 }.into());
                 }
             }
-            rows[*first as usize].push((*second, *count));
-            if first != second {
-                rows[*second as usize].push((*first, *count));
-            }
+            rows[*first.min(second) as usize].push((*first.max(second), *count));
         }
         let rows: Vec<Vec<Entry>> = rows
             .into_par_iter()
@@ -187,7 +184,7 @@ impl Table {
                 let mut entries = Vec::new();
                 // The diagonal always has an entry of its own: it counts once and not twice.
                 let columns: Vec<u32> = if dense {
-                    (0..words as u32).collect()
+                    (row as u32..words as u32).collect()
                 } else {
                     let own = row as u32;
                     let mut columns: Vec<u32> =
@@ -209,10 +206,11 @@ impl Table {
             starts.push(starts[starts.len() - 1] + row.len());
         }
         let entries: Vec<Entry> = rows.concat();
+        let mirrors = mirrors(&entries, &starts).ok_or(CountsError::TooMany)?;
         // Where no cell is likely to hold anything, all are corrected alike.
         let missing = self.cell.correction(0.0).missing * counts.pairs_per_count;
         let missing = if dense || found == expected { None } else { Some(-missing / 2.0) };
-        Ok(Cells { words: self.words, entries, starts, total: self.total, missing })
+        Ok(Cells { words: self.words, entries, starts, mirrors, total: self.total, missing })
     }
 
     fn entry(&self, row: usize, column: u32, released: Option<f64>) -> Entry {

@@ -228,7 +228,13 @@ fn the_norm_of_the_noise_is_right() {
     let cells = table.into_cells(&counts, true).expect("counts");
     let mut descent = vec![0.0; cells.entries.len()];
     cells.descent(&vec![0.0; cells.entries.len()], &mut descent);
-    let gradient = descent.iter().map(|value| f64::from(*value)).collect();
+    let mut gradient = vec![0.0; WORDS * WORDS];
+    for row in 0..WORDS {
+        for place in cells.starts[row]..cells.starts[row + 1] {
+            let (column, value) = (cells.entries[place].column as usize, f64::from(descent[place]));
+            (gradient[row * WORDS + column], gradient[column * WORDS + row]) = (value, value);
+        }
+    }
     let (values, _) = eigen::symmetric_eigen(WORDS, gradient);
     let found = values.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
     assert!((found / expected - 1.0).abs() < 0.15, "{found} {expected}");

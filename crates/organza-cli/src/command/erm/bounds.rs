@@ -1,4 +1,4 @@
-//! `organza erm bounds`: what Theorems 1 and 2 say of a problem, as printed and as it holds.
+//! `organza linear bounds`: what Theorems 1 and 2 say of a problem, as printed and as it holds.
 
 use crate::digits::{cost, near};
 use crate::output::{DOUBT, GOOD, Output};

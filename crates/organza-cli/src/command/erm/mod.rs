@@ -1,4 +1,4 @@
-//! `organza erm`: private linear models on sparse rows.
+//! `organza linear`: private linear models on sparse rows.
 
 mod bounds;
 mod options;
@@ -27,11 +27,11 @@ without noise and are marked wherever they are shown. A fit with --seed, --metho
 
 const EXAMPLES: &str = "\
 Examples:
-  organza erm --data a9a --test a9a.t --features 123 --epsilon 1 --delta 1e-5 --out run
+  organza linear --data a9a --test a9a.t --features 123 --epsilon 1 --delta 1e-5 --out run
   organza predict run --data new.libsvm
-  organza erm --data clicks.csv --label-column clicked --categorical ad --categorical site \\
+  organza linear --data clicks.csv --label-column clicked --categorical ad --categorical site \\
     --user-column user --epsilon 3
-  organza erm bounds --records 32561 --groups 100 --coordinates 124 --sparsity 100 --epsilon 1
+  organza linear bounds --records 32561 --groups 100 --coordinates 124 --sparsity 100 --epsilon 1
 
 Rows: CSV, TSV, JSON lines, libsvm (all plain, gzip or zstd), Parquet or Arrow, by the name of the file or --format.";
 
@@ -84,7 +84,7 @@ impl Erm {
         if settings.method == Method::Printed {
             output.note(
                 "as printed, not sound: visiting one of m fixed groups does not amplify; see \
-                 `organza erm bounds`",
+                 `organza linear bounds`",
             );
         }
         if settings.bound.is_none() && settings.method != Method::None {

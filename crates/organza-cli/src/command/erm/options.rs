@@ -1,4 +1,4 @@
-//! The flags of `organza erm`, and the settings that they make.
+//! The flags of `organza linear`, and the settings that they make.
 
 use crate::command::ledger::LedgerOptions;
 use crate::names::{named, rule_parser};
@@ -206,6 +206,10 @@ impl Options {
             strict: self.rows.strict,
         };
         let model = self.model.model.unwrap_or(Loss::Logistic);
+        if self.declared_labels() && !matches!(model, Loss::Linear | Loss::Poisson) {
+            let wrong = "--label-bound is for labels that are numbers, but the model has classes";
+            return Err(UsageError::new(wrong, "add --model linear or --model poisson").into());
+        }
         let usual = Settings::new(model);
         let Self { privacy, method, .. } = self;
         let grouped = self.rows.user_column.is_some();
