@@ -7,8 +7,10 @@
 //!     --test 1000 --held-out 1500 --delta 1e-5 --epsilon 1 --epsilon 5 --seeds 5 train.txt.gz test.txt.gz
 //! ```
 //!
-//! `--method NAME` takes another method, and `--method all` compares all of them. `--private-items` does not declare the items. Files have a person a line: a number, then those of items; lines of one person, in any file, belong together. With
-//! `--tests FILE`, which has the known items of a person, a bar (`|`) and the hidden ones a line, nobody else is held out.
+//! `--method NAME` takes another method, and `--method all` compares all of them. `--private-items` does not declare the items. Files
+//! have a person a line: a number, then those of items; lines of one person, in any file, belong together, and persons with fewer than
+//! five items are left out (`--least` changes that number). With `--tests FILE`, which has the known items of a person, a bar (`|`) and
+//! the hidden ones a line, nobody else is held out.
 #![allow(clippy::print_stdout)]
 
 use flate2::read::MultiGzDecoder;
@@ -27,6 +29,7 @@ struct Asked {
     delta: f64,
     test: usize,
     held_out: usize,
+    least: usize,
     seeds: u64,
     rules: Vec<(String, f64)>,
     methods: Vec<Method>,
@@ -36,7 +39,7 @@ struct Asked {
 
 fn asked() -> Result<Asked, Failed> {
     let mut asked =
-        Asked { delta: 1e-5, test: 1_000, held_out: 1_500, seeds: 5, ..Asked::default() };
+        Asked { delta: 1e-5, test: 1_000, held_out: 1_500, least: 5, seeds: 5, ..Asked::default() };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         if !word.starts_with("--") {
@@ -69,6 +72,7 @@ fn asked() -> Result<Asked, Failed> {
             "--delta" => asked.delta = value,
             "--test" => asked.test = value as usize,
             "--held-out" => asked.held_out = value as usize,
+            "--least" => asked.least = value as usize,
             "--seeds" => asked.seeds = value as u64,
             "--item-share" | "--most-items" => asked.rules.push((word, value)),
             _ => return Err(format!("there is no flag {word}").into()),
@@ -83,8 +87,8 @@ fn asked() -> Result<Asked, Failed> {
 /// The number of each item, and the items of each person.
 type Data = (BTreeMap<u64, u32>, Vec<Vec<u32>>);
 
-/// The items of every person with at least five, numbered anew.
-fn read(files: &[String]) -> Result<Data, Failed> {
+/// The items of every person with at least so many, numbered anew.
+fn read(files: &[String], least: usize) -> Result<Data, Failed> {
     let mut persons: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
     for file in files {
         let input = std::fs::File::open(file)?;
@@ -100,7 +104,7 @@ fn read(files: &[String]) -> Result<Data, Failed> {
             }
         }
     }
-    persons.retain(|_, items| items.len() >= 5);
+    persons.retain(|_, items| items.len() >= least);
     let all: BTreeSet<u64> = persons.values().flatten().copied().collect();
     let number: BTreeMap<u64, u32> = all.into_iter().zip(0..).collect();
     let rows = persons.values().map(|items| items.iter().map(|item| number[item]).collect());
@@ -110,7 +114,7 @@ fn read(files: &[String]) -> Result<Data, Failed> {
 
 fn main() -> Result<(), Failed> {
     let asked = asked()?;
-    let (number, mut rows) = read(&asked.files)?;
+    let (number, mut rows) = read(&asked.files, asked.least)?;
     let items = number.len();
     let (train, test) = match &asked.tests {
         Some(file) => {

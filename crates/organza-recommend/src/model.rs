@@ -1,5 +1,6 @@
 //! A recommender: what was released, ready for use. It knows items by their numbers.
 
+use crate::pairs::Pairs;
 use faer::linalg::solvers::Solve;
 use faer::{Mat, Side};
 
@@ -13,9 +14,9 @@ pub struct Scored {
 }
 
 /// Every item has a vector by which it asks for others, and one by which it is found. The score of an item for a history is the
-/// sum over the history of the inner products of those that ask with the one that is found; or, with a prior P (a symmetric
-/// matrix), of (P + the sum over the history of the squares a a' of those that ask)^-1 a: what a person with this history is like by
-/// least squares.
+/// sum over the history of the inner products of those that ask with the one that is found, and of what single pairs of items say; or,
+/// with a prior P (a symmetric matrix), of (P + the sum over the history of the squares a a' of those that ask)^-1 a: what a person with
+/// this history is like by least squares.
 ///
 /// # Privacy
 /// It is a function of what was released. The histories that it is asked with are not protected by it: they should not leave the
@@ -26,6 +27,7 @@ pub struct Recommender {
     asking: Vec<f32>,
     found: Vec<f32>,
     vectors: Vec<f32>,
+    pairs: Pairs,
     prior: Vec<f32>,
 }
 
@@ -37,7 +39,18 @@ impl Recommender {
         found: Vec<f32>,
         vectors: Vec<f32>,
     ) -> Self {
-        Self { dimensions, asking, found, vectors, prior: Vec::new() }
+        let pairs = Pairs::default();
+        Self { dimensions, asking, found, vectors, pairs, prior: Vec::new() }
+    }
+
+    /// With what single pairs of items say beside the vectors.
+    pub(crate) fn with_pairs(self, pairs: Pairs) -> Self {
+        Self { pairs, ..self }
+    }
+
+    /// What single pairs of items say beside the vectors.
+    pub fn pairs(&self) -> &Pairs {
+        &self.pairs
     }
 
     /// With a prior, row by row; an empty one is none.
@@ -148,7 +161,10 @@ impl Recommender {
         {
             *popular = 1.0;
         }
-        self.found.chunks(self.dimensions.max(1)).map(|found| inner(&question, found)).collect()
+        let found = self.found.chunks(self.dimensions.max(1));
+        let mut scores: Vec<f32> = found.map(|found| inner(&question, found)).collect();
+        self.pairs.add(&distinct, &mut scores);
+        scores
     }
 
     /// The best items for a history, without those in it, the best first.
@@ -176,7 +192,8 @@ impl Recommender {
             let asking = solve(self.row(&self.asking, one));
             let to = |found: &[f32]| inner(&asking, found);
             let usual = (to(&total) - to(self.row(&self.found, one))) / others;
-            Scored { item: one, score: to(self.row(&self.found, item)) - usual }
+            let pair = self.pairs.beyond_usual(one, item, others);
+            Scored { item: one, score: to(self.row(&self.found, item)) - usual + pair }
         };
         let mut terms: Vec<Scored> = history.iter().map(term).collect();
         terms.sort_by(|one, other| order(*one, *other));

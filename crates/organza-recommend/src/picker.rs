@@ -1,5 +1,6 @@
 //! The part of a page that recommends: pick items, and see what goes with them, in the browser and offline.
 
+use crate::pairs::Pair;
 use crate::saved::SavedRecommender;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -47,12 +48,16 @@ pub(crate) fn with_picker(html: &str, saved: &SavedRecommender) -> String {
             values[..items * dimensions].iter().flat_map(|value| value.to_le_bytes()).collect();
         STANDARD.encode(bytes)
     };
+    let shown = |pair: &&Pair| (pair.asking.max(pair.found) as usize) < items;
+    let pairs = model.pairs().all().iter().filter(shown);
+    let pairs: Vec<_> = pairs.map(|pair| (pair.asking, pair.found, pair.score)).collect();
     let data = json!({
         "titles": titles,
         "dimensions": dimensions,
         "places": places(saved, items.min(MOST_PLACES)),
         "asking": bytes(model.asking()),
         "found": bytes(model.found()),
+        "pairs": pairs,
         "prior": model.prior(),
     });
     // Nothing in a title can end the script that holds it.

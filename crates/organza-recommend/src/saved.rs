@@ -2,6 +2,7 @@
 
 use crate::fit::Choice;
 use crate::model::Recommender;
+use crate::pairs::Pairs;
 use organza_model::tensor_header;
 use organza_train::{FolderError, RunFolder};
 use safetensors::{Dtype, SafeTensors};
@@ -67,19 +68,25 @@ impl SavedRecommender {
         let mut metadata = metadata.clone();
         metadata.insert(CHOICE.to_owned(), serde_json::to_string(choice)?);
         let shape = vec![model.items(), model.dimensions()];
+        let (pairs, pair_scores) = model.pairs().columns();
         let tensors = [
             ("asking", Dtype::F32, shape.clone()),
             ("found", Dtype::F32, shape),
             ("vectors", Dtype::F32, vec![model.items(), model.likeness()]),
             ("counts", Dtype::F32, vec![counts.len()]),
+            ("pairs", Dtype::U32, vec![pair_scores.len(), 2]),
+            ("pair_scores", Dtype::F32, vec![pair_scores.len()]),
             ("prior", Dtype::F32, vec![model.prior().len()]),
         ];
         let header = tensor_header(&metadata, tensors);
         let counts: Vec<f32> = counts.iter().map(|count| *count as f32).collect();
         folder.write_with(&folder.file(MODEL), |file| {
             file.write_all(&header)?;
-            let all = [model.asking(), model.found(), model.vectors(), &counts, model.prior()];
-            all.into_iter().flatten().try_for_each(|value| file.write_all(&value.to_le_bytes()))
+            let all = [model.asking(), model.found(), model.vectors(), &counts];
+            all.into_iter().flatten().try_for_each(|value| file.write_all(&value.to_le_bytes()))?;
+            pairs.iter().try_for_each(|item| file.write_all(&item.to_le_bytes()))?;
+            let rest = pair_scores.iter().chain(model.prior());
+            rest.into_iter().try_for_each(|value| file.write_all(&value.to_le_bytes()))
         })?;
         let line = |(name, title): (&String, &Option<String>)| match title {
             None => format!("{name}\n"),
@@ -119,6 +126,10 @@ impl SavedRecommender {
         let (same, found) = values("found")?;
         let (short, vectors) = values("vectors")?;
         let (number, counts) = values("counts")?;
+        let (_, pair_scores) = values("pair_scores")?;
+        let pairs = tensors.tensor("pairs").map_err(|error| bad(&error))?;
+        let number_of = |bytes: &[u8]| bytes.try_into().map(u32::from_le_bytes).unwrap_or(u32::MAX);
+        let pairs: Vec<u32> = pairs.data().chunks_exact(4).map(number_of).collect();
         let (square, prior) = values("prior")?;
         let [items, dimensions] = shape[..] else { return Err(bad(&"`asking` is not a table")) };
         let fits = short.first() == Some(&items) && short.len() == 2;
@@ -143,7 +154,10 @@ impl SavedRecommender {
             });
         }
         let counts = counts.into_iter().map(f64::from).collect();
-        let model = Recommender::new(dimensions, asking, found, vectors).with_prior(prior);
+        let pairs = Pairs::of_columns(&pairs, &pair_scores, items)
+            .ok_or_else(|| bad(&"its pairs do not fit its items"))?;
+        let model = Recommender::new(dimensions, asking, found, vectors);
+        let model = model.with_pairs(pairs).with_prior(prior);
         Ok(Self { model, names, titles, counts, choice })
     }
 

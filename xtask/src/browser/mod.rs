@@ -1,6 +1,7 @@
 //! Pages in a real browser: what a reader sees, light and dark, wide and on a phone.
 
 mod driver;
+mod picker;
 
 use crate::{step::Step, tools, workspace};
 use anyhow::{Context, Result, ensure};
@@ -29,10 +30,12 @@ pub(crate) fn check() -> Result<()> {
         fs::remove_dir_all(&place).context("cannot delete the pages of the last check")?;
     }
     let pages = pages(&place)?;
+    let organza = program("organza");
     let browser = Browser::start(&driver, &chromium)?;
     for (name, page) in pages {
         let look = Look { browser: &browser, pictures: place.join("screenshots"), name };
-        look.all(&page).with_context(|| format!("the page of the {name}, {}", page.display()))?;
+        look.all(&page, &organza)
+            .with_context(|| format!("the page of the {name}, {}", page.display()))?;
     }
     twin(&browser)?;
     println!("screenshots are in {}", place.join("screenshots").display());
@@ -46,7 +49,6 @@ fn pages(place: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
     // The profile and the features of the tests, for which all of it was just built.
     let build = ["build", "--workspace", "--profile", "test", "--bin", "organza"];
     Step::cargo(&build).arguments(&["--example", "gallery", "--example", "factorisation"]).run()?;
-    let built = workspace::target().join("debug");
     let rows = place.join("rows.libsvm");
     let line = |row: u32| {
         let (one, other) = (row % 10, row % 7);
@@ -55,24 +57,33 @@ fn pages(place: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
     fs::write(&rows, (0..2_000).map(line).collect::<String>()).context("cannot write rows")?;
     let rows = rows.to_string_lossy();
     let steps: &[&str] = &["train", "--steps", "100", "--batch", "300", "--quiet", "--out"];
+    let titles = place.join("titles.tsv");
+    fs::write(&titles, "map\ttent pole\n").context("cannot write titles")?;
+    let titles = titles.to_string_lossy();
+    let shop: &[&str] = &["recommender", "--epsilon", "3", "--titles", &titles, "--quiet", "--out"];
     let fit: &[&str] = &["erm", "--data", &rows, "--features", "17", "--quiet", "--out"];
     let programs = [
         ("run", "organza", steps),
         ("counts", "organza", &["train", "--quiet", "--out"]),
         ("fit", "organza", fit),
+        ("recommender", "organza", shop),
         ("example", "examples/factorisation", &[]),
         ("gallery", "examples/gallery", &[]),
     ];
-    let made = programs.map(|(name, program, arguments)| {
+    let made = programs.map(|(name, file, arguments)| {
         let folder = place.join(name);
         let folder_name = folder.to_str().context(
             "the target folder has a name that is not UTF-8: set CARGO_TARGET_DIR to another",
         )?;
-        let program = Step::program(built.join(program).with_extension(EXE_EXTENSION));
-        program.arguments(arguments).arguments(&[folder_name]).run()?;
+        Step::program(program(file)).arguments(arguments).arguments(&[folder_name]).run()?;
         Ok((name, folder.join("report.html")))
     });
     made.into_iter().collect()
+}
+
+/// A program of the tests' profile.
+fn program(name: &str) -> PathBuf {
+    workspace::target().join("debug").join(name).with_extension(EXE_EXTENSION)
 }
 
 /// One page under examination.
@@ -83,7 +94,7 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    fn all(&self, page: &Path) -> Result<()> {
+    fn all(&self, page: &Path, organza: &Path) -> Result<()> {
         let browser = self.browser;
         browser.resize(1100, 900, false)?;
         browser.prefer("light")?;
@@ -97,6 +108,9 @@ impl Look<'_> {
         self.hover()?;
         self.map()?;
         self.keyboard()?;
+        if self.browser.script("return !!document.getElementById('picker')")? == true {
+            self.picker(organza, page)?;
+        }
         let light = self.contrast("light")?;
         self.picture("light")?;
         browser.prefer("dark")?;
