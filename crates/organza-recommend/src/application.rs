@@ -13,6 +13,7 @@ use crate::settings::{Method, NAMES_DELTA, Settings};
 use crate::synthetic;
 use organza_ledger::PublicFact;
 use organza_mechanism::Purpose;
+use organza_progress::{Size, Stage};
 use organza_train::{
     Application, Certificate, Failure, Phase, Releases, RunFolder, Start, fingerprint,
 };
@@ -230,6 +231,7 @@ fn release(
         Method::Dpsgd => None,
         Method::Spectrum | Method::Ease | Method::LowRank => {
             let released = plan.release_pairs(histories, &items, false, &source, charge)?;
+            let _stage = Stage::begin("choosing a model", Size::Unknown);
             let (model, choice) = fit(&released, &mut random);
             Some((model, Some(choice)))
         }

@@ -2,6 +2,7 @@
 
 use crate::histories::Histories;
 use crate::model::Recommender;
+use organza_progress::{Size, Stage};
 use serde::{Deserialize, Serialize};
 
 /// At most so many persons are looked at.
@@ -33,31 +34,25 @@ pub(crate) fn quality(histories: &Histories, items: &[u32], model: &Recommender)
         place[*item as usize] = Some(number);
     }
     let step = histories.persons().div_ceil(MOST_PERSONS).max(1);
-    let persons = (0..histories.persons()).step_by(step);
-    let rows = persons.map(|person| {
-        let row: Vec<u32> = histories.person(person).iter().map(|(item, _)| *item).collect();
-        split(&row, person as u64)
-    });
-    measure(rows, |history, number| {
+    let persons = || (0..histories.persons()).step_by(step);
+    let stage = Stage::begin("measuring quality", Size::Hidden(2 * persons().len() as u64));
+    let rows = || {
+        persons().map(|person| {
+            stage.add(1);
+            let row: Vec<u32> = histories.person(person).iter().map(|(item, _)| *item).collect();
+            split(&row, person as u64)
+        })
+    };
+    let own = measure(rows(), |history, number| {
         let known: Vec<u32> = history.iter().filter_map(|item| place[*item as usize]).collect();
         let all = model.recommend(&known, number);
         all.into_iter().map(|scored| items[scored.item as usize]).collect()
-    })
-    .with_popular(histories, items, step)
-}
-
-impl Quality {
-    fn with_popular(self, histories: &Histories, items: &[u32], step: usize) -> Self {
-        let rows = (0..histories.persons()).step_by(step).map(|person| {
-            let row: Vec<u32> = histories.person(person).iter().map(|(item, _)| *item).collect();
-            split(&row, person as u64)
-        });
-        let popular = measure(rows, |history, number| {
-            let unknown = items.iter().copied().filter(|item| !history.contains(item));
-            unknown.take(number).collect()
-        });
-        Self { popular_recall: popular.recall, ..self }
-    }
+    });
+    let popular = measure(rows(), |history, number| {
+        let unknown = items.iter().copied().filter(|item| !history.contains(item));
+        unknown.take(number).collect()
+    });
+    Quality { popular_recall: popular.recall, ..own }
 }
 
 /// Parts a history into what is known and what has to be found: about a fifth, by chance that the items do not decide.

@@ -18,6 +18,7 @@ use organza_mechanism::{
     ItemSettings, ItemsPlan, LARGEST_DIRECTION, LARGEST_ENTRY, NotPaid, PlanError, RandomSource,
     UnitCounts,
 };
+use organza_progress::{Size, Stage};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -168,7 +169,10 @@ impl ReleasePlan {
                 let charged = charge(release.charge())?;
                 let mut histogram = plan.histogram();
                 let mut unit = UnitCounts::new();
+                let stage =
+                    Stage::begin("counting items", Size::Hidden(histories.persons() as u64));
                 for row in histories.rows() {
+                    stage.add(1);
                     // Entries of at least 1, so that every row is longer than the bound and is scaled to it.
                     row.iter()
                         .for_each(|(item, weight)| unit.add(u64::from(*item), f64::from(*weight)));
@@ -222,6 +226,8 @@ impl ReleasePlan {
         let columns = Columns::new(histories.items(), &items.items, &weights);
         let parts = rayon::current_num_threads().clamp(1, MOST_SUMS);
         let each = histories.persons().div_ceil(parts).max(1);
+        let stage =
+            Stage::begin("counting pairs of items", Size::Hidden(histories.persons() as u64));
         let sums: Vec<_> = (0..parts)
             .into_par_iter()
             .map(|part| {
@@ -230,12 +236,14 @@ impl ReleasePlan {
                 for person in
                     (part * each..(part + 1) * each).take_while(|it| *it < histories.persons())
                 {
+                    stage.add(1);
                     columns.row(histories.person(person), &mut row);
                     sum.add(&row);
                 }
                 sum
             })
             .collect();
+        drop(stage);
         let sum = sums.into_iter().reduce(|one, other| one.merge(other));
         let noisy = sum.unwrap_or_else(|| plan.sum(&steps)).noise(&release, charged)?;
         let size = items.items.len();

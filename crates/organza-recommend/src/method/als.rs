@@ -23,6 +23,7 @@ use organza_mechanism::{
     Batch, NoiseSettings, PartSum, Plan, PlanSettings, RandomSource, SelectionSettings, Shape,
     WriteRows,
 };
+use organza_progress::{Size, Stage};
 use organza_train::Failure;
 use rayon::prelude::*;
 
@@ -84,7 +85,9 @@ pub(crate) fn fit(
     let plan = plan(number, neighbouring, noise)?;
     let sampler = plan.sampler("factors", persons.len() as u64, source);
     let mut vectors = first(items, random);
+    let stage = Stage::begin("fitting factors", Size::Public(ITERATIONS, "iterations"));
     for iteration in 0..ITERATIONS {
+        stage.add(1);
         let paid = charge(sampler.charge(iteration..iteration + 1))?;
         let sums = sums(&persons, &vectors, sampler.batch(iteration, &paid)?);
         vectors = fitted(&sums, plan.noise_deviation());
