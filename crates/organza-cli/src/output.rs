@@ -99,8 +99,8 @@ impl Output {
         }
         let mut told = error.to_string();
         for cause in error.chain().skip(1).map(ToString::to_string) {
-            // Most messages end with their cause.
-            if !told.ends_with(&cause) {
+            // Most messages tell their cause.
+            if !told.contains(&cause) {
                 told = format!("{told}: {cause}");
             }
         }

@@ -107,7 +107,10 @@ impl Reading<'_> {
             };
             visit(TableRow { name: self.name, place: &self.place, fields })?;
             if endless {
-                return Ok(());
+                // What is packed to fill memory is an error, wherever it stands.
+                left.set(u64::MAX);
+                let rest = io::copy(&mut reader.into_inner(), &mut io::sink());
+                return rest.map(drop).map_err(DataError::read(&self.place.file));
             }
         }
     }
