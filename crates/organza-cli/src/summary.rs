@@ -5,8 +5,7 @@ use crate::output::{DOUBT, GOOD, Output};
 use crate::running::Trained;
 use chrono::{DateTime, Utc};
 use organza_ledger::SharedTotal;
-use organza_report::page::Page;
-use organza_report::run::{RunFilesError, doubts, headline};
+use organza_report::run::{doubts, headline};
 use organza_train::settings::RunSettings;
 use organza_train::{Application, RunFolder};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -37,6 +36,11 @@ impl Figure {
     /// A figure that comes from the data without noise.
     pub(crate) fn not_private(field: &'static str, value: impl Serialize) -> Self {
         Self { is_private: false, ..Self::private(field, value) }
+    }
+
+    /// Only in a run that is private it tells no more than was released.
+    pub(crate) fn in_run(self, is_private: bool) -> Self {
+        Self { is_private: self.is_private && is_private, ..self }
     }
 
     /// Shown to people by this name, as it is.
@@ -97,7 +101,8 @@ pub(crate) struct Summary {
     remarks: Vec<String>,
     folder: PathBuf,
     file: (&'static str, &'static str),
-    next: &'static str,
+    /// Where there is something to go on with.
+    next: Option<&'static str>,
 }
 
 impl Summary {
@@ -127,7 +132,7 @@ impl Summary {
             Figure::private("epsilon", certificate.epsilon),
             Figure::private("delta", certificate.delta),
             // Without privacy it is computed from the number of units.
-            Figure { is_private: engine.private, ..steps },
+            steps.in_run(engine.private),
         ];
         let released = certificate.released.iter().map(|fact| Figure {
             field: None,
@@ -135,8 +140,7 @@ impl Summary {
             shown: Some((fact.name.clone(), fact.value.clone())),
             is_private: engine.private,
         });
-        let filed = Figure::private("released", &certificate.released);
-        let filed = Figure { is_private: engine.private, ..filed };
+        let filed = Figure::private("released", &certificate.released).in_run(engine.private);
         let measured = [
             filed,
             Figure::not_private("remarks", &remarks),
@@ -158,7 +162,7 @@ impl Summary {
             remarks,
             folder: folder.path().to_owned(),
             file: told.file,
-            next: told.next,
+            next: told.nothing_learned.is_none().then_some(told.next),
         }
     }
 
@@ -166,12 +170,12 @@ impl Summary {
     pub(crate) fn show(
         &self,
         folder: &RunFolder,
-        page: impl FnOnce(&Path) -> Result<Page, RunFilesError>,
+        write_page: impl FnOnce(&Path) -> anyhow::Result<()>,
         output: &Output,
     ) -> anyhow::Result<()> {
         let text = serde_json::to_string_pretty(self)? + "\n";
         folder.write(&folder.file("summary.json"), text.as_bytes())?;
-        page(folder.path())?.write(folder.path(), REPORT)?;
+        write_page(folder.path())?;
         output.result(self)
     }
 }
@@ -223,6 +227,11 @@ impl fmt::Display for Summary {
         ] {
             writeln!(formatter, "{folder}/{file:<20} {what}")?;
         }
-        writeln!(formatter, "\nNext: {}", self.next.replace("RUN", &folder.to_string()))
+        match self.next {
+            Some(next) => {
+                writeln!(formatter, "\nNext: {}", next.replace("RUN", &folder.to_string()))
+            }
+            None => Ok(()),
+        }
     }
 }

@@ -71,6 +71,7 @@ fn without_a_method_it_is_counts_and_says_why_in_one_line() {
 
     let asked = done(place.path(), "train --dimensions 8 --method counts --out asked");
     assert_eq!(asked.stderr, "", "who chose a method knows why");
+    assert!(asked.stdout.contains("Next: organza nearest asked WORD"), "{}", asked.stdout);
     let again = done(place.path(), "train --settings asked/settings.json --out again");
     assert_eq!(again.stderr, "");
     let tied = done(place.path(), "train --layout tied --dimensions 4 --steps 5 --out tied");

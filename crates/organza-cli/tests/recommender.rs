@@ -28,7 +28,15 @@ fn json(text: &str) -> Value {
 fn the_synthetic_shop_recommends_what_goes_together() {
     let place = tempdir().unwrap();
     let made = done(place.path(), "recommender --out shop --epsilon 3");
-    assert!(made.stdout.contains("not private"), "{}", made.stdout);
+    for said in [
+        "epsilon 2.99",
+        "Recall@20",
+        "by popularity",
+        "not private",
+        "Next: organza recommend shop",
+    ] {
+        assert!(made.stdout.contains(said), "{said}: {}", made.stdout);
+    }
     let run = place.path().join("shop");
     for file in
         ["model.safetensors", "items.txt", "certificate.json", "ledger.jsonl", "report.html"]

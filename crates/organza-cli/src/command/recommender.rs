@@ -1,23 +1,18 @@
 //! `organza recommender`: from events and a budget to a recommender, a certificate and a report.
 
 use crate::command::ledger::LedgerOptions;
-use crate::memory::peak_megabytes;
 use crate::names::{form_parser, named};
-use crate::output::{DOUBT, GOOD, Output};
+use crate::output::Output;
 use crate::running::{RunOptions, Trained, warn_of_delta};
-use crate::summary::REPORT;
+use crate::summary::{Figure, Summary, Told};
 use crate::usage::UsageError;
 use clap::Args;
 use organza_data::table::TableForm;
-use organza_ledger::SharedTotal;
 use organza_recommend::quality::Quality;
 use organza_recommend::settings::{EventSettings, NewestEvents, WeightColumn};
 use organza_recommend::{Method, RecommenderRun, Rules, Session, Settings};
-use organza_report::run::headline;
 use organza_train::RunFolder;
-use serde::Serialize;
-use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The budget for whom nothing else was said.
 const EPSILON: f64 = 3.0;
@@ -154,7 +149,7 @@ impl Recommender {
             output.note("with --seed the noise can be repeated: this run is NOT private");
         }
         let begin = || Session::begin(settings, &self.out);
-        self.running.train(&self.out, output, begin, |folder, run| show(folder, run, output))
+        self.running.train(&self.out, output, begin, |folder, run| show(folder, &run, output))
     }
 
     /// A flag that promises what the method does not keep.
@@ -211,81 +206,32 @@ impl Recommender {
     }
 }
 
+const NOTHING_LEARNED: &str = "nothing was learned of tastes: recommendations find no more than what everybody likes does. More \
+    persons or a larger epsilon would help";
+
 /// Writes the summary and the page of a run, and shows what came of it.
 pub(super) fn show(
     folder: &RunFolder,
-    trained: Trained<RecommenderRun>,
+    trained: &Trained<RecommenderRun>,
     output: &Output,
 ) -> anyhow::Result<()> {
-    let Trained { finished, elapsed, .. } = trained;
-    let certificate = &finished.certificate;
-    let summary = Summary {
-        epsilon: certificate.epsilon,
-        delta: certificate.delta,
-        items: finished.model.saved.model.items(),
-        method: certificate.method.to_string(),
-        rank: finished.model.saved.choice.as_ref().map(|choice| choice.eigenvalues.len()),
-        quality: finished.model.quality,
-        remarks: finished.remarks.clone(),
-        seconds: elapsed.as_secs_f64(),
-        peak_rss_mb: peak_megabytes(),
-        not_private: ["quality", "remarks", "seconds", "peak_rss_mb"],
-        dataset: certificate.dataset.clone(),
-        promise: headline(certificate),
-        good: certificate.private,
-        folder: folder.path().to_owned(),
+    let Trained { settings, finished, .. } = trained;
+    let (saved, quality) = (&finished.model.saved, finished.model.quality);
+    let (private, rank) =
+        (finished.certificate.private, saved.choice.as_ref().map(|it| it.eigenvalues.len()));
+    let Quality { persons, recall, popular_recall, .. } = quality;
+    let found = format!("{recall:.3}, by popularity {popular_recall:.3}");
+    let is_none = settings.method != Method::Popularity && persons > 0 && recall <= popular_recall;
+    let told = Told {
+        figures: vec![
+            Figure::private("items", saved.model.items()).in_run(private).named("items"),
+            Figure::private("rank", rank).named("directions of taste").if_any(),
+            Figure::not_private("quality", quality).shown("Recall@20", found),
+        ],
+        nothing_learned: is_none.then_some(NOTHING_LEARNED),
+        file: ("items.txt", "the items; model.safetensors, what they say of each other"),
+        next: "organza recommend RUN ITEM ...",
     };
-    let text = serde_json::to_string_pretty(&summary)? + "\n";
-    folder.write(&folder.file("summary.json"), text.as_bytes())?;
-    organza_recommend::page::write(folder.path())?;
-    output.result(&summary)
-}
-
-/// The outcome of a run.
-#[derive(Debug, Serialize)]
-struct Summary {
-    epsilon: Option<f64>,
-    delta: Option<f64>,
-    /// How many the model has.
-    items: usize,
-    method: String,
-    /// How many eigenvalues stand out of the noise, where these decide.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rank: Option<usize>,
-    quality: Quality,
-    remarks: Vec<String>,
-    seconds: f64,
-    peak_rss_mb: Option<f64>,
-    not_private: [&'static str; 4],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dataset: Option<SharedTotal>,
-    #[serde(skip)]
-    promise: String,
-    #[serde(skip)]
-    good: bool,
-    #[serde(skip)]
-    folder: PathBuf,
-}
-
-impl fmt::Display for Summary {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let style = if self.good { GOOD } else { DOUBT };
-        let (items, folder) = (self.items, self.folder.display());
-        writeln!(formatter, "{style}{}{style:#}", self.promise)?;
-        match self.rank {
-            Some(rank) => writeln!(formatter, "{items} items, {rank} directions of taste")?,
-            None => writeln!(formatter, "{items} items, by method {}", self.method)?,
-        }
-        let Quality { persons, recall, popular_recall, .. } = self.quality;
-        writeln!(
-            formatter,
-            "Recall@20 {recall:.3}, by popularity {popular_recall:.3} (not private: from {persons} persons of the data, {:.1} s)",
-            self.seconds
-        )?;
-        for remark in &self.remarks {
-            writeln!(formatter, "{DOUBT}not private: {remark}{DOUBT:#}")?;
-        }
-        writeln!(formatter, "page: {folder}/{REPORT}")?;
-        writeln!(formatter, "next: organza recommend {folder} ITEM ...")
-    }
+    let write_page = |path: &Path| Ok(organza_recommend::page::write(path).map(|_is_private| ())?);
+    Summary::new(folder, trained, told).show(folder, write_page, output)
 }

@@ -35,7 +35,7 @@ impl Resume {
                 path,
                 output,
                 || Session::<RecommenderRun>::resume_with(path, moved, RecommenderRun::read),
-                |folder, run| recommender::show(folder, run, output),
+                |folder, run| recommender::show(folder, &run, output),
             ),
             Kind::Linear => self.running.train(
                 path,

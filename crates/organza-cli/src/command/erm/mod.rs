@@ -5,14 +5,14 @@ mod options;
 
 use crate::output::Output;
 use crate::running::{RunOptions, Trained, warn_of_delta};
-use crate::summary::{Figure, Summary, Told};
+use crate::summary::{Figure, REPORT, Summary, Told};
 use crate::usage::UsageError;
 use bounds::Bounds;
 use clap::{Args, Subcommand};
 use options::Options;
 use organza_erm::{Fitted, LARGEST_INDEX, Linear, Loss, Method, Scores, Settings};
 use organza_train::{RunFolder, Session, SettingError};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const PROMISE: &str = "\
 Fit a linear model to sparse rows with differential privacy
@@ -148,7 +148,8 @@ pub(super) fn show(
         file: ("coefficients.csv", "the coefficients"),
         next: "organza predict RUN --data new-rows",
     };
-    Summary::new(folder, trained, told).show(folder, organza_erm::page, output)
+    let write_page = |path: &Path| Ok(organza_erm::page(path)?.write(path, REPORT)?);
+    Summary::new(folder, trained, told).show(folder, write_page, output)
 }
 
 fn usage(error: SettingError) -> UsageError {

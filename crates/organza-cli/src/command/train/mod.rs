@@ -3,7 +3,7 @@
 mod options;
 
 use crate::running::{RunOptions, Trained, warn_of_delta};
-use crate::summary::{Figure, Summary, Told};
+use crate::summary::{Figure, REPORT, Summary, Told};
 use crate::{arguments::Arguments, output::Output};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory};
@@ -11,7 +11,7 @@ pub(crate) use options::{Asked, Options};
 use organza_train::RunFolder;
 use organza_words::settings::Method;
 use organza_words::{Session, Words};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const PROMISE: &str = "\
 Train word vectors with differential privacy
@@ -120,5 +120,6 @@ pub(super) fn show(
         file: ("vectors.txt", "word vectors for word2vec readers; vectors.bin, the same, binary"),
         next: "organza nearest RUN WORD",
     };
-    Summary::new(folder, trained, told).show(folder, organza_words::page, output)
+    let write_page = |path: &Path| Ok(organza_words::page(path)?.write(path, REPORT)?);
+    Summary::new(folder, trained, told).show(folder, write_page, output)
 }
