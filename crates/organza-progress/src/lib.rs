@@ -27,6 +27,9 @@ use std::time::{Duration, Instant};
 /// Who watches, if anybody does.
 static WATCHER: RwLock<Option<Arc<dyn Watch>>> = RwLock::new(None);
 
+/// How finely the part of a hidden size is told.
+const HUNDREDTHS: f64 = 100.0;
+
 /// Sees what long work is at. Any thread may call it.
 pub trait Watch: Send + Sync {
     /// After a stage has begun.
@@ -44,7 +47,7 @@ pub trait Watch: Send + Sync {
 pub enum Size {
     /// Nobody knows.
     Unknown,
-    /// So many of what the data alone knows: only the part that is done is to be seen.
+    /// So many of what the data alone knows: only the part that is done is to be seen, by whole hundredths.
     Hidden(u64),
     /// So many bytes of a file.
     Bytes(u64),
@@ -100,14 +103,17 @@ impl Stage {
         (!matches!(self.size, Size::Hidden(_))).then(|| self.done.load(Ordering::Relaxed))
     }
 
-    /// The part that is done, from 0 to 1, where the whole is known.
+    /// The part that is done, from 0 to 1, where the whole is known. Of a hidden size it is told by whole hundredths: more digits
+    /// would tell the size.
     pub fn part(&self) -> Option<f64> {
-        let whole = match self.size {
+        let (whole, is_hidden) = match self.size {
             Size::Unknown => return None,
-            Size::Hidden(whole) | Size::Bytes(whole) | Size::Public(whole, _) => whole,
+            Size::Hidden(whole) => (whole, true),
+            Size::Bytes(whole) | Size::Public(whole, _) => (whole, false),
         };
         let done = self.done.load(Ordering::Relaxed);
-        Some(if whole == 0 { 1.0 } else { (done as f64 / whole as f64).min(1.0) })
+        let part = if whole == 0 { 1.0 } else { (done as f64 / whole as f64).min(1.0) };
+        Some(if is_hidden { (part * HUNDREDTHS).floor() / HUNDREDTHS } else { part })
     }
 
     /// How long it has been under way.
@@ -198,8 +204,8 @@ mod tests {
     fn a_watcher_sees_phases_while_it_watches_and_no_hidden_size() {
         let notes = Arc::new(Notes::default());
         let watching = watch(notes.clone());
-        let hidden = Stage::begin("counting", Size::Hidden(4));
-        hidden.add(1);
+        let hidden = Stage::begin("counting", Size::Hidden(777));
+        hidden.add(200);
         drop(hidden);
         drop(Stage::begin("waiting", Size::Unknown));
         let read = Stage::begin("reading", Size::Bytes(8));

@@ -47,6 +47,7 @@ pub(super) fn counted<W: FnMut(Seen, &mut Histogram)>(
                 }
             }
         })?;
+        stage.add(ended % TELL_EVERY);
         Ok(histogram)
     };
     (0..parts)
