@@ -49,6 +49,7 @@ mod frequency;
 mod left_out;
 mod negatives;
 mod samples;
+pub mod settings;
 pub mod source;
 pub mod sparse;
 pub mod split;
@@ -59,6 +60,7 @@ mod token;
 mod units;
 mod vocabulary;
 mod window;
+mod writing;
 
 pub use canaries::{Phrase, insert_phrases, random_phrase};
 pub use corpus::Corpus;
@@ -71,9 +73,10 @@ pub use samples::{Objective, Pair, Sample, Samples};
 pub use source::{Line, TextSource};
 pub use synthetic::{DEFAULT_LINES, Synthetic};
 pub use text::{Layout, TokenisedText};
-pub use token::{StopWords, Tokeniser, Words};
+pub use token::{SENTENCE_END, StopWords, Tokeniser, Words};
 pub use units::Units;
 pub use vocabulary::{
     DeclaredPublic, FromFile, PrivateVocabulary, PrivateVocabularyPlan, PrivateVocabularySettings,
     PrivateWords, Vocabulary, VocabularyRelease, VocabularySource,
 };
+pub use writing::Writing;

@@ -203,6 +203,16 @@ impl Sides {
         Ok(Self { unit, of_lines: (0..lines.line_count()).map(&mut of_line).collect() })
     }
 
+    /// What is protected as one.
+    pub(crate) fn unit(&self) -> Unit {
+        self.unit
+    }
+
+    /// Whether each line tests.
+    pub(crate) fn sides(&self) -> Vec<bool> {
+        self.of_lines.iter().map(|side| *side != Side::Train).collect()
+    }
+
     /// The units of each side, now that the text has become samples.
     ///
     /// # Errors

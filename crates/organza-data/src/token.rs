@@ -84,20 +84,34 @@ pub struct Tokeniser {
     pub lower_case: bool,
     /// Which are left out; capitals and the form of an apostrophe make no difference here.
     pub stop_words: StopWords,
+    /// Whether ends of sentences are tokens, each of them [`SENTENCE_END`]; the end of a line is one too.
+    pub sentences: bool,
 }
+
+/// The token that ends a sentence: no word is empty.
+pub const SENTENCE_END: &str = "";
 
 impl Default for Tokeniser {
     /// Unicode words, lower-cased, stop words kept.
     fn default() -> Self {
-        Self { words: Words::Unicode, lower_case: true, stop_words: StopWords::Keep }
+        Self {
+            words: Words::Unicode,
+            lower_case: true,
+            stop_words: StopWords::Keep,
+            sentences: false,
+        }
     }
 }
 
 impl Tokeniser {
     /// The setting of the paper, and of the `brown-1k` protocol: a to z, lower-cased, without
     /// English stop words.
-    pub const PAPER: Self =
-        Self { words: Words::Ascii, lower_case: true, stop_words: StopWords::English };
+    pub const PAPER: Self = Self {
+        words: Words::Ascii,
+        lower_case: true,
+        stop_words: StopWords::English,
+        sentences: false,
+    };
 
     /// Shows the tokens of a line, in order.
     pub(crate) fn each_token(&self, line: Line<'_>, mut visit: impl FnMut(&str)) {
@@ -108,12 +122,28 @@ impl Tokeniser {
         } else {
             line.text
         };
+        if !self.sentences {
+            return self.each_word(text, line.tokenised, visit);
+        }
+        let mut is_open = false;
+        for sentence in sentences(text) {
+            self.each_word(sentence, line.tokenised, |word| {
+                is_open = true;
+                visit(word);
+            });
+            if std::mem::take(&mut is_open) {
+                visit(SENTENCE_END);
+            }
+        }
+    }
+
+    fn each_word(&self, text: &str, tokenised: bool, mut visit: impl FnMut(&str)) {
         let mut keep = |token: &str| {
             if !token.is_empty() && !self.stop_words.has(token) {
                 visit(token);
             }
         };
-        match (&self.words, line.tokenised) {
+        match (&self.words, tokenised) {
             // Unicode joins a space and a combining mark after it, hence the white space first.
             (Words::Unicode, _) => text.split_whitespace().for_each(|part| {
                 if part.is_ascii() {
@@ -136,6 +166,31 @@ impl Tokeniser {
                 .for_each(|found| keep(found.as_str())),
         }
     }
+}
+
+/// The sentences of a text: up to a line break, to one of the marks that end sentences, or to a full stop, but for one that stands
+/// within a word or a number, such as `3.5`.
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let mut letters = rest.char_indices().peekable();
+        let mut last = ' ';
+        while let Some((_, letter)) = letters.next() {
+            let next = letters.peek().map(|(place, next)| (*place, *next));
+            let ends = match letter {
+                '\n' | '!' | '?' | '…' | '。' | '！' | '？' => true,
+                '.' => last == '.' || next.is_none_or(|(_, next)| !next.is_alphanumeric()),
+                _ => false,
+            };
+            last = letter;
+            if ends && let Some((place, _)) = next {
+                let (sentence, after) = rest.split_at(place);
+                rest = after;
+                return Some(sentence);
+            }
+        }
+        (!rest.is_empty()).then(|| std::mem::take(&mut rest))
+    })
 }
 
 /// What stands between two word bounds, if it is a word or an emoji, which is the same with and without its last
@@ -185,7 +240,7 @@ mod tests {
     }
 
     fn with(words: Words, lower_case: bool, stop_words: StopWords) -> Tokeniser {
-        Tokeniser { words, lower_case, stop_words }
+        Tokeniser { words, lower_case, stop_words, sentences: false }
     }
 
     #[test]
@@ -209,6 +264,18 @@ mod tests {
         // One picture of several: a family, a flag.
         let family = "\u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467}";
         assert_eq!(all(&format!("{family}\u{1f1e9}\u{1f1ea}")), [family, "\u{1f1e9}\u{1f1ea}"]);
+    }
+
+    #[test]
+    fn sentences_end() {
+        let all = |text| {
+            let tokeniser = Tokeniser { sentences: true, ..Tokeniser::default() };
+            tokens(tokeniser, text, false).join(" ").replace("  ", "|")
+        };
+        assert_eq!(all("See you. At 3.5 p.m.? \"Yes!\" ok"), "see you|at 3.5 p.m|yes|ok ");
+        assert_eq!(all("so...i went\nhome.. www.x.org"), "so|i went|home|www.x.org ");
+        assert_eq!(all("...!? \n"), "");
+        assert_eq!(all("我爱。 ok"), "我 爱|ok ");
     }
 
     #[test]

@@ -3,13 +3,13 @@
 use crate::fit::Choice;
 use crate::picker;
 use crate::quality::Quality;
-use crate::saved::{SavedError, SavedRecommender};
+use crate::saved::SavedRecommender;
 use crate::settings::{Method, Settings};
 use organza_report::chart::{Axis, Chart, Line};
-use organza_report::page::{Cell, Figure, PageError, Section, Table};
+use organza_report::page::{Cell, Figure, Page, Section, Table};
 use organza_report::run::{Additions, RunFiles, RunFilesError};
+use organza_train::Failure;
 use std::path::Path;
-use thiserror::Error;
 
 /// Why quality is marked.
 const QUALITY: &str = "computed from the data, without noise and without a charge";
@@ -25,51 +25,24 @@ const FILES: [(&str, &str); 2] = [
     ("items.txt", "the items, in the order of the rows"),
 ];
 
-/// Why there is no page.
-#[derive(Debug, Error)]
-pub enum NoPage {
-    /// The files of the run.
-    #[error(transparent)]
-    Files(#[from] RunFilesError),
-    /// The model.
-    #[error(transparent)]
-    Saved(#[from] SavedError),
-    /// Writing.
-    #[error(transparent)]
-    Page(#[from] PageError),
-    /// Writing.
-    #[error("cannot write {path}: {source}")]
-    Write {
-        /// Where.
-        path: String,
-        /// What the system said.
-        source: std::io::Error,
-    },
-}
-
-/// Writes `report.html` of the finished run in `path`; tells whether all of it is private.
+/// The page of the finished run in `path`.
 ///
 /// # Errors
-/// If a file of the run is missing or damaged, or the page cannot be written.
-pub fn write(path: &Path) -> Result<bool, NoPage> {
+/// If there is no run, it is not finished, or a file is missing or damaged.
+pub fn page(path: &Path) -> Result<Page, RunFilesError> {
     let files = RunFiles::<Settings>::read(path)?;
-    let saved = SavedRecommender::read(path)?;
+    let saved = SavedRecommender::read(path).map_err(Failure::from)?;
     let quality = files.summary.get("quality").cloned();
     let quality: Option<Quality> = quality.and_then(|it| serde_json::from_value(it).ok());
     let alike = (saved.model.likeness() > 0).then(|| alike(&saved));
     let made = saved.choice.as_ref().map_or_else(|| baseline(files.settings.method), spectrum);
     let sections = alike.into_iter().chain([made]);
-    let page = files.page(Additions {
+    Ok(files.page(Additions {
+        first: picker::section(&saved),
         sections: sections.chain(quality.as_ref().map(measured)).collect(),
         files: FILES.to_vec(),
         ..Additions::new("Recommender", "recommendations")
-    });
-    page.write(path, "report.html")?;
-    let file = path.join("report.html");
-    let html = picker::with_picker(&page.html(), &saved);
-    std::fs::write(&file, html)
-        .map_err(|source| NoPage::Write { path: file.display().to_string(), source })?;
-    Ok(page.is_private())
+    }))
 }
 
 /// Items that are most alike, of the most frequent ones.

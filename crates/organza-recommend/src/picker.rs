@@ -4,6 +4,7 @@ use crate::pairs::Pair;
 use crate::saved::SavedRecommender;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use organza_report::page::Section;
 use serde_json::json;
 
 const PART: &str = include_str!("picker.html");
@@ -31,16 +32,16 @@ fn places(saved: &SavedRecommender, items: usize) -> Vec<Option<[f32; 2]>> {
     places.into_iter().map(|place| place.map(fill)).collect()
 }
 
-/// The page with the picker in front.
+/// The picker; none if there are no items.
 ///
 /// # Privacy
 /// What it holds is the released model. What is picked stays in the browser.
-pub(crate) fn with_picker(html: &str, saved: &SavedRecommender) -> String {
+pub(crate) fn section(saved: &SavedRecommender) -> Option<Section> {
     let model = &saved.model;
     let dimensions = model.dimensions();
     let items = model.items().min(MOST_NUMBERS / (2 * dimensions.max(1)));
     if items == 0 {
-        return html.to_owned();
+        return None;
     }
     let titles: Vec<&str> = (0..items as u32).map(|item| saved.title(item)).collect();
     let bytes = |values: &[f32]| {
@@ -60,16 +61,16 @@ pub(crate) fn with_picker(html: &str, saved: &SavedRecommender) -> String {
         "pairs": pairs,
         "prior": model.prior(),
     });
-    // Nothing in a title can end the script that holds it.
-    let data = data.to_string().replace('<', "\\u003c");
-    html.replacen("<main>\n", &format!("<main>\n{}", PART.replace("MODEL_DATA", &data)), 1)
+    Some(Section::new("Try it").widget(PART, &data))
 }
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::fit::{Choice, Score};
     use crate::model::Recommender;
+    use organza_report::page::Page;
 
     fn saved(titles: &[&str]) -> SavedRecommender {
         let number = titles.len();
@@ -94,9 +95,11 @@ mod tests {
     #[test]
     fn a_title_is_never_markup() {
         let hostile = "</script><img src=x onerror=alert(1)>";
-        let html = with_picker("<main>\n</main>", &saved(&[hostile, "tent"]));
+        let section = section(&saved(&[hostile, "tent"])).unwrap();
+        let html = Page::new("a page").section(section).html();
         assert!(!html.contains("<img") && html.contains("\\u003cimg"), "{html}");
-        assert_eq!(html.matches("</script>").count(), 2);
+        // The picker's data, the picker and the page's own.
+        assert_eq!(html.matches("</script>").count(), 3);
         for outside in ["src=\"http", "href=\"http", "url(", "@import", "fetch("] {
             assert!(!html.contains(outside), "{outside}");
         }
@@ -104,7 +107,7 @@ mod tests {
 
     #[test]
     fn without_items_there_is_nothing_to_pick() {
-        assert_eq!(with_picker("<main>\n</main>", &saved(&[])), "<main>\n</main>");
+        assert!(section(&saved(&[])).is_none());
     }
 
     #[test]

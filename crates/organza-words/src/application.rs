@@ -3,8 +3,8 @@
 use crate::canaries::Planted;
 use crate::export;
 use crate::phases::{Released, phases};
-use crate::prepare::{TrainingText, prepare, public_facts, public_words, read_text};
-use crate::settings::Settings;
+use crate::prepare::{TrainingText, prepare, public_facts, read_text};
+use crate::settings::{Method, Settings};
 use crate::start::start;
 use crate::task::WordTask;
 use crate::vocabulary::release_words;
@@ -44,7 +44,8 @@ impl Application for Words {
 
     fn read(settings: &Settings) -> Result<Text, Failure> {
         let tokens = read_text(settings)?;
-        Ok(Text { public: public_words(settings, &tokens)?, tokens })
+        let private = settings.method != Method::None;
+        Ok(Text { public: settings.data.public_words(&tokens, private)?, tokens })
     }
 
     fn fingerprint(text: &Text) -> Result<[u8; 32], Failure> {

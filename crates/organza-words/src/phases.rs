@@ -51,7 +51,7 @@ impl Released {
         let steps = !pairs || counts.fine_tuning_share > 0.0;
         let undeclared = words && counts.word_clip.is_none() || pairs && counts.pair_clip.is_none();
         Self {
-            vocabulary: is_private && has_own_words(settings),
+            vocabulary: is_private && settings.data.has_own_words(),
             sizes: undeclared && settings.privacy.unit != Unit::Pair,
             words,
             pairs,
@@ -59,12 +59,6 @@ impl Released {
             steps,
         }
     }
-}
-
-/// Whether the words come from the data and are not declared public.
-fn has_own_words(settings: &Settings) -> bool {
-    let own = matches!(settings.data.vocabulary, VocabularyOrigin::Private { .. });
-    own && settings.data.path.is_some()
 }
 
 /// Whether the number of training units needs no release: it was declared, or all neighbours have the same.
@@ -80,7 +74,7 @@ fn has_public_units(settings: &Settings) -> bool {
         SplitSettings::PaperShuffled | SplitSettings::WholeTexts => true,
     };
     let stays = match privacy.unit {
-        Unit::Pair => !has_own_words(settings),
+        Unit::Pair => !settings.data.has_own_words(),
         _ => !held_out,
     };
     privacy.units.is_some() || NoisyCount::is_public(privacy.neighbouring) && stays

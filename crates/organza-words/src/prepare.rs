@@ -1,23 +1,16 @@
 //! From settings to a task: text is read, cut into words and parted.
 
 use crate::canaries::{self, Canaries, Planted};
-use crate::settings::{Method, Settings, SplitSettings, StopWordList, Tokens, VocabularyOrigin};
+use crate::settings::{Method, Settings, SplitSettings};
 use crate::task::WordTask;
-use organza_data::source::{open, open_columns, refuse_table};
+use organza_data::settings::PUBLIC_SEED;
 use organza_data::split::{Shares, Sides, Sizes, in_order, shuffled};
-use organza_data::{
-    DEFAULT_LINES, DataError, DeclaredPublic, FromFile, Layout, Negatives, Samples, StopWords,
-    Synthetic, TextSource, TokenisedText, Tokeniser, Vocabulary, VocabularyRelease,
-    VocabularySource, Words,
-};
+use organza_data::{DataError, Negatives, Samples, TokenisedText, Vocabulary};
 use organza_ledger::{PublicFact, Unit};
 use organza_mechanism::{NoisyCount, Purpose, RandomSource};
 use organza_model::{ModelError, WordVectors};
 use organza_train::Task;
 use thiserror::Error;
-
-/// The seed of the built-in corpus and of splits, which are no secrets.
-const PUBLIC_SEED: u64 = 20_210_301;
 
 /// What text, words and model came to.
 #[derive(Debug)]
@@ -107,36 +100,7 @@ impl Remarks {
 /// What is wrong with the text, and what to do.
 pub fn read_text(settings: &Settings) -> Result<TokenisedText, PrepareError> {
     let data = &settings.data;
-    let unit = settings.privacy.unit;
-    let source: Box<dyn TextSource> = match &data.path {
-        Some(path) => match &data.columns {
-            Some(columns) => open_columns(path, columns.clone())?,
-            None => {
-                refuse_table(path, unit == Unit::User)?;
-                open(path)?
-            }
-        },
-        None => {
-            let lines = data.synthetic_lines.unwrap_or(DEFAULT_LINES);
-            let words = data.synthetic_words.unwrap_or(Synthetic::WORDS);
-            Box::new(Synthetic::new(PUBLIC_SEED, lines).with_words(words))
-        }
-    };
-    let tokeniser = Tokeniser {
-        words: words(&data.tokens)?,
-        lower_case: !data.keep_case,
-        stop_words: match &data.stop_words {
-            StopWordList::None => StopWords::Keep,
-            StopWordList::English => StopWords::English,
-            StopWordList::File(path) => StopWords::from_file(path)?,
-        },
-    };
-    let layout = match unit {
-        Unit::User => Layout::Users,
-        Unit::Document => Layout::Documents,
-        _ => Layout::Lines,
-    };
-    let text = TokenisedText::read(source.as_ref(), &tokeniser, layout)?;
+    let text = data.read(settings.privacy.unit, &data.tokeniser()?)?;
     let is_public = NoisyCount::is_public(settings.privacy.neighbouring);
     if settings.method == Method::None || is_public || data.strict {
         text.left_out().refuse()?;
@@ -147,58 +111,11 @@ pub fn read_text(settings: &Settings) -> Result<TokenisedText, PrepareError> {
     Ok(text)
 }
 
-/// What a token is.
-///
-/// # Errors
-/// If it is no regular expression.
-pub(crate) fn words(tokens: &Tokens) -> Result<Words, DataError> {
-    Ok(match tokens {
-        Tokens::Unicode => Words::Unicode,
-        Tokens::Ascii => Words::Ascii,
-        Tokens::Whitespace => Words::Whitespace,
-        Tokens::Pattern(expression) => Words::pattern(expression)?,
-    })
-}
-
 fn check_text(settings: &Settings, text: &TokenisedText) -> Result<(), DataError> {
     match (text.lines().line_count(), &settings.data.path) {
         (0, Some(path)) => Err(DataError::NoText(path.clone())),
         _ => Ok(()),
     }
-}
-
-/// The words that need no charge: those of the built-in corpus or of a public file, those that were declared
-/// public, and all of a run without privacy. Where words are released, those of a public file are in anyway.
-///
-/// # Errors
-/// What is wrong with the file or the text.
-pub(crate) fn public_words(
-    settings: &Settings,
-    text: &TokenisedText,
-) -> Result<Option<VocabularyRelease>, PrepareError> {
-    let data = &settings.data;
-    let counted = DeclaredPublic { size: data.vocabulary_size, minimum_count: data.minimum_count };
-    let built_in = "the words of the built-in corpus, which is synthetic";
-    let exposed = "the words of the data without protection: this run is not private";
-    let (release, fact) = match &data.vocabulary {
-        VocabularyOrigin::File(path) => (FromFile::new(path).vocabulary(text)?, None),
-        _ if data.path.is_none() => (counted.vocabulary(text)?, Some(built_in)),
-        VocabularyOrigin::DeclaredPublic => (counted.vocabulary(text)?, None),
-        VocabularyOrigin::Private { .. } if settings.method == Method::None => {
-            (counted.vocabulary(text)?, Some(exposed))
-        }
-        VocabularyOrigin::Private { file: None, .. } => return Ok(None),
-        VocabularyOrigin::Private { file: Some(path), .. } => {
-            let mut release = FromFile::new(path).vocabulary(text)?;
-            release.fact.value += "; others are released with a charge, and come on top";
-            (release, None)
-        }
-    };
-    let fact = fact.map_or(release.fact, |value| PublicFact {
-        name: "vocabulary".to_owned(),
-        value: value.to_owned(),
-    });
-    Ok(Some(VocabularyRelease { vocabulary: release.vocabulary, fact }))
 }
 
 /// The facts that are taken for public beside the words.
@@ -217,12 +134,7 @@ pub(crate) fn public_facts(settings: &Settings) -> Result<Vec<PublicFact>, Prepa
         let value = "the guarantee is for the training pairs, after the split".to_owned();
         facts.push(PublicFact { name: "split".to_owned(), value });
     }
-    if let StopWordList::File(path) = &settings.data.stop_words {
-        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-        let value =
-            format!("the words of the file `{name}`, which was declared public, are left out");
-        facts.push(PublicFact { name: "stop words".to_owned(), value });
-    }
+    facts.extend(settings.data.stop_words_fact());
     facts.extend(canaries::fact(settings));
     Ok(facts)
 }

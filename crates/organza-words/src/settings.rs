@@ -3,15 +3,16 @@
 use crate::canaries;
 use crate::phases::Released;
 use organza_data::Objective;
-use organza_data::source::TextColumns;
+pub use organza_data::settings::{
+    DataSettings, SplitSettings, StopWordList, Tokens, VocabularyOrigin,
+};
 use organza_ledger::{LedgerSettings, Neighbouring, Share, Unit};
 use organza_mechanism::Selection;
 use organza_train::settings::{
     EngineSettings, PrivacySettings, RunSettings, Steps, TrainingSettings,
 };
 use organza_train::{OptimizerSettings, SettingError};
-use serde::{Deserialize, Deserializer, Serialize};
-use std::path::PathBuf;
+use serde::{Deserialize, Serialize};
 
 /// The version of the settings file that this library reads and writes.
 pub(crate) const SETTINGS_VERSION: u64 = 3;
@@ -57,144 +58,6 @@ pub struct CanarySettings {
     /// How many phrases are inserted once or not at all, each by its own fair coin, for the lower bound
     /// on epsilon.
     pub tossed: u64,
-}
-
-/// Where text comes from and how it is cut.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DataSettings {
-    /// A file, a folder, a Brown package, or `-`; without it the built-in corpus.
-    pub path: Option<PathBuf>,
-    /// The columns of a table; none if the data is plain text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub columns: Option<TextColumns>,
-    /// Whether a line that cannot be used ends the run with an error, which tells that it is there.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub strict: bool,
-    /// How many distinct words the built-in corpus can have, if not the usual number.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub synthetic_words: Option<usize>,
-    /// How many lines the built-in corpus has, if not the usual number.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub synthetic_lines: Option<u64>,
-    /// What a token is; `ascii: true` in older files.
-    #[serde(alias = "ascii", deserialize_with = "tokens_or_ascii")]
-    pub tokens: Tokens,
-    /// Tokens keep their capitals.
-    pub keep_case: bool,
-    /// Which words are left out; `drop_stop_words: true` in older files.
-    #[serde(alias = "drop_stop_words", deserialize_with = "list_or_english")]
-    pub stop_words: StopWordList,
-    /// Where the words come from.
-    pub vocabulary: VocabularyOrigin,
-    /// How many words.
-    pub vocabulary_size: Option<usize>,
-    /// How often a word occurs at least.
-    pub minimum_count: Option<u64>,
-    /// How training, validation and test data are parted.
-    pub split: SplitSettings,
-}
-
-/// What a token is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Tokens {
-    /// Unicode words, ideographs and emoji.
-    Unicode,
-    /// Runs of a to z.
-    Ascii,
-    /// Whatever stands between white space.
-    Whitespace,
-    /// What a regular expression finds.
-    Pattern(String),
-}
-
-/// Which words are left out for saying little.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum StopWordList {
-    /// None.
-    None,
-    /// The English ones.
-    English,
-    /// Those of a public file, one a line.
-    File(PathBuf),
-}
-
-/// A setting as it is now, or as it was when it could only be given or not.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Given<T> {
-    Now(T),
-    Before(bool),
-}
-
-fn tokens_or_ascii<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Tokens, D::Error> {
-    Ok(match Given::deserialize(deserializer)? {
-        Given::Now(tokens) => tokens,
-        Given::Before(ascii) => {
-            if ascii {
-                Tokens::Ascii
-            } else {
-                Tokens::Unicode
-            }
-        }
-    })
-}
-
-fn list_or_english<'de, D: Deserializer<'de>>(deserializer: D) -> Result<StopWordList, D::Error> {
-    Ok(match Given::deserialize(deserializer)? {
-        Given::Now(list) => list,
-        Given::Before(dropped) => {
-            if dropped {
-                StopWordList::English
-            } else {
-                StopWordList::None
-            }
-        }
-    })
-}
-
-/// Where the words come from, which is part of privacy.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum VocabularyOrigin {
-    /// A public file of words, one a line.
-    File(PathBuf),
-    /// They are counted from the data and declared public.
-    DeclaredPublic,
-    /// They are released with a charge: a word that few units have stays secret.
-    Private {
-        /// At most so many distinct words of a unit count.
-        words_per_unit: u64,
-        /// A public file of words, one a line, that are in the vocabulary anyway: others come on top.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        file: Option<PathBuf>,
-    },
-}
-
-impl VocabularyOrigin {
-    /// A private vocabulary with the usual bound on a unit.
-    pub fn private() -> Self {
-        Self::Private { words_per_unit: 1_024, file: None }
-    }
-}
-
-/// How training, validation and test data are parted.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SplitSettings {
-    /// Each unit by a hash of itself: these shares validate and test.
-    Units {
-        /// The share that validates.
-        validation: f64,
-        /// The share that tests.
-        test: f64,
-    },
-    /// The paper's sizes, of shuffled pairs.
-    PaperShuffled,
-    /// The paper's sizes, whole texts held out.
-    WholeTexts,
 }
 
 /// What is trained.
@@ -351,20 +214,7 @@ impl Settings {
     pub fn standard() -> Self {
         let settings = Self {
             version: SETTINGS_VERSION,
-            data: DataSettings {
-                path: None,
-                columns: None,
-                strict: false,
-                synthetic_words: None,
-                synthetic_lines: None,
-                tokens: Tokens::Unicode,
-                keep_case: false,
-                stop_words: StopWordList::None,
-                vocabulary: VocabularyOrigin::private(),
-                vocabulary_size: None,
-                minimum_count: None,
-                split: SplitSettings::Units { validation: 0.05, test: 0.05 },
-            },
+            data: DataSettings::default(),
             model: ModelSettings {
                 tied: false,
                 cbow: false,

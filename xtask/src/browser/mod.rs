@@ -108,7 +108,7 @@ impl Look<'_> {
         self.hover()?;
         self.map()?;
         self.keyboard()?;
-        if self.browser.script("return !!document.getElementById('picker')")? == true {
+        if self.browser.script("return !!document.getElementById('pick')")? == true {
             self.picker(organza, page)?;
         }
         let light = self.contrast("light")?;

@@ -4,7 +4,7 @@ use crate::command::ledger::LedgerOptions;
 use crate::names::{form_parser, named};
 use crate::output::Output;
 use crate::running::{RunOptions, Trained, warn_of_delta};
-use crate::summary::{Figure, Summary, Told};
+use crate::summary::{Figure, REPORT, Summary, Told};
 use crate::usage::UsageError;
 use clap::Args;
 use organza_data::table::TableForm;
@@ -232,6 +232,6 @@ pub(super) fn show(
         file: ("items.txt", "the items; model.safetensors, what they say of each other"),
         next: "organza recommend RUN ITEM ...",
     };
-    let write_page = |path: &Path| Ok(organza_recommend::page::write(path).map(|_is_private| ())?);
+    let write_page = |path: &Path| Ok(organza_recommend::page(path)?.write(path, REPORT)?);
     Summary::new(folder, trained, told).show(folder, write_page, output)
 }

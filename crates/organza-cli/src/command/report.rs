@@ -33,10 +33,7 @@ impl Report {
         let page = match Kind::of(&self.run) {
             Kind::Words => organza_words::page(&self.run)?,
             Kind::Linear => organza_erm::page(&self.run)?,
-            Kind::Recommender => {
-                let private = organza_recommend::page::write(&self.run)?;
-                return output.result(&Written { report: self.run.join(REPORT), private });
-            }
+            Kind::Recommender => organza_recommend::page(&self.run)?,
         };
         page.write(&self.run, REPORT)?;
         let report = self.run.join(REPORT);

@@ -90,7 +90,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::super::{TextPath, open_columns};
     use super::*;
-    use crate::{Layout, StopWords, TokenisedText, Tokeniser, Words};
+    use crate::{Layout, TokenisedText, Tokeniser};
     use std::fs;
 
     type Said = (String, Option<String>);
@@ -165,8 +165,7 @@ mod tests {
         fs::write(&path, "{\"text\": \"one\\ttwo three\"}\n").unwrap();
         let columns = TextColumns { text: "text".into(), user: None, format: None };
         let users = |source: &dyn TextSource| {
-            let tokeniser =
-                Tokeniser { words: Words::Unicode, lower_case: true, stop_words: StopWords::Keep };
+            let tokeniser = Tokeniser::default();
             let text = TokenisedText::read(source, &tokeniser, Layout::Users).unwrap();
             (text.lines().user_count(), text.left_out().is_empty())
         };

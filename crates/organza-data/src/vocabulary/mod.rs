@@ -9,7 +9,7 @@ pub use private::{
 };
 
 use crate::source::TextPath;
-use crate::{DataError, LineProblem, TextSource, TokenisedText};
+use crate::{DataError, LineProblem, SENTENCE_END, TextSource, TokenisedText};
 use organza_ledger::PublicFact;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -180,7 +180,8 @@ impl VocabularySource for DeclaredPublic {
     fn vocabulary(&self, text: &TokenisedText) -> Result<VocabularyRelease, DataError> {
         let counts = text.lines().counts();
         let mut words: Vec<_> = text.words().iter().zip(&counts).collect();
-        words.retain(|&(_, &count)| count >= self.minimum_count.unwrap_or(1));
+        let minimum = self.minimum_count.unwrap_or(1);
+        words.retain(|(word, count)| **count >= minimum && &***word != SENTENCE_END);
         words.sort_unstable_by(|one, other| other.1.cmp(one.1).then_with(|| one.0.cmp(other.0)));
         if let Some(asked) = self.size {
             let found = words.len();

@@ -1,7 +1,7 @@
 //! A vocabulary that is released by a mechanism.
 
 use super::Vocabulary;
-use crate::{Corpus, DataError, TokenisedText};
+use crate::{Corpus, DataError, SENTENCE_END, TokenisedText};
 use organza_ledger::{Charged, Event, Neighbouring, Unit};
 use organza_mechanism::{
     ItemCounts, ItemRule, ItemSettings, ItemsPlan, PlanError, RandomSource, Release,
@@ -136,7 +136,8 @@ impl PrivateVocabulary {
         // word itself, and not where it first stood.
         let mut alphabet: Vec<u32> = (0..text.words().len() as u32).collect();
         alphabet.sort_unstable_by_key(|number| &text.words()[*number as usize]);
-        let known: HashSet<&str> = public.iter().map(|word| &**word).collect();
+        let public_words = public.iter().map(|word| &**word);
+        let known: HashSet<&str> = public_words.chain([SENTENCE_END]).collect();
         let mut rank = vec![None; alphabet.len()];
         for (place, number) in (0_u32..).zip(&alphabet) {
             let is_known = known.contains(&*text.words()[*number as usize]);

@@ -108,6 +108,7 @@ impl Part {
             }
             Self::Figure(figure) => figure.html(),
             Self::Table(table) => table.html(),
+            Self::Widget(html) => html.clone(),
             Self::Promise(promise) => promise.html(),
         }
     }

@@ -77,6 +77,8 @@ enum Part {
     Figure(Figure),
     Table(Table),
     Promise(Promise),
+    /// HTML with its script.
+    Widget(String),
 }
 
 impl Page {
@@ -192,6 +194,13 @@ impl Section {
     /// A table.
     pub fn table(self, table: Table) -> Self {
         self.part(Part::Table(table))
+    }
+
+    /// Something to try: HTML with a script of our own, in which `MODEL_DATA` stands for what it shows. Nothing in the data can
+    /// end the script that holds it.
+    pub fn widget(self, html: &str, data: &serde_json::Value) -> Self {
+        let data = data.to_string().replace('<', "\\u003c");
+        self.part(Part::Widget(html.replace("MODEL_DATA", &data)))
     }
 
     /// A guarantee in plain words.

@@ -52,6 +52,8 @@ pub struct Additions {
     pub baseline: Option<Baseline>,
     /// What else was measured at the end, by name. *Not private.*
     pub measured: Vec<(String, f64)>,
+    /// What a reader can try, before anything else.
+    pub first: Option<Section>,
     /// What was learned, as it can be seen.
     pub sections: Vec<Section>,
     /// The files of the model.
@@ -148,8 +150,8 @@ impl<S: RunSettings> RunFiles<S> {
     pub fn page(&self, additions: Additions) -> Page {
         let Self { certificate, settings, .. } = self;
         let engine = settings.engine();
-        let Additions { title, released: what, again, baseline, measured, sections, files, unused } =
-            additions;
+        let Additions { title, released: what, again, baseline, measured, first, .. } = additions;
+        let Additions { sections, files, unused, .. } = additions;
         let title = capitalised(&title);
         let title = match certificate.steps {
             0 if certificate.epsilon.is_none() => format!("{title} without privacy"),
@@ -168,8 +170,9 @@ impl<S: RunSettings> RunFiles<S> {
         for remark in remarks.into_iter().flatten().filter_map(|remark| remark.as_str()) {
             page = page.warning(format!("Not private, from the data without noise: {remark}."));
         }
-        page = self
-            .facts(page, &engine, baseline.as_ref())
+        page = first
+            .into_iter()
+            .fold(self.facts(page, &engine, baseline.as_ref()), Page::section)
             .section(Section::new("What is promised").promise(plain_words::promise(
                 certificate,
                 &what,

@@ -1,0 +1,4 @@
+#![forbid(unsafe_code)]
+mod candidates;
+mod grams;
+mod release;
