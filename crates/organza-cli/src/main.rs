@@ -18,6 +18,7 @@ mod progress;
 mod running;
 mod stages;
 mod summary;
+mod text;
 mod training;
 mod usage;
 

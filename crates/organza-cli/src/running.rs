@@ -17,6 +17,8 @@ pub(crate) enum Kind {
     Linear,
     /// A recommender.
     Recommender,
+    /// A typeahead.
+    Typeahead,
 }
 
 impl Kind {
@@ -27,6 +29,8 @@ impl Kind {
             Self::Linear
         } else if serde_json::from_slice::<organza_recommend::Settings>(&settings).is_ok() {
             Self::Recommender
+        } else if serde_json::from_slice::<organza_typeahead::Settings>(&settings).is_ok() {
+            Self::Typeahead
         } else {
             Self::Words
         }

@@ -1,10 +1,10 @@
 //! Lines as tokens.
 
 use crate::vocabulary::word_list;
-use crate::{DataError, Line};
+use crate::{DataError, Line, Place};
 use regex::Regex;
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -112,6 +112,12 @@ impl Tokeniser {
         stop_words: StopWords::English,
         sentences: false,
     };
+
+    /// Shows the tokens of a text, in order.
+    pub fn each(&self, text: &str, visit: impl FnMut(&str)) {
+        let nowhere = Place { file: PathBuf::new(), line: 0 };
+        self.each_token(Line::of(text, "", &nowhere), visit);
+    }
 
     /// Shows the tokens of a line, in order.
     pub(crate) fn each_token(&self, line: Line<'_>, mut visit: impl FnMut(&str)) {
@@ -227,7 +233,6 @@ fn is_english_stop_word(token: &str) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::Place;
     use proptest::prelude::*;
     use sha2::{Digest, Sha256};
 

@@ -1,7 +1,5 @@
 //! Released n-grams, as a tree: the n-grams of an order hang at those of the order below that they begin with.
 
-use organza_data::Writing;
-
 /// What no table has.
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -43,6 +41,26 @@ impl Order {
         order
     }
 
+    /// From its tables, if they fit each other: for so many contexts and symbols.
+    pub(crate) fn read(
+        starts: Vec<u32>,
+        words: Vec<u32>,
+        counts: Vec<f32>,
+        deviation: f64,
+        contexts: usize,
+        symbols: u32,
+    ) -> Option<Self> {
+        let rising = starts.is_sorted() && starts.first() == Some(&0);
+        let ends = starts.last().map(|end| *end as usize) == Some(words.len());
+        let sizes = starts.len() == contexts + 1 && counts.len() == words.len();
+        let known = words.iter().all(|word| *word < symbols);
+        let order =
+            Self { starts, words, counts, suffixes: Vec::new(), deviation: deviation as f32 };
+        let sorted = |context: u32| order.words[order.places(context)].is_sorted();
+        let fits = rising && ends && sizes && known && (0..contexts as u32).all(sorted);
+        fits.then_some(order)
+    }
+
     /// How many n-grams there are.
     pub fn len(&self) -> usize {
         self.words.len()
@@ -74,6 +92,11 @@ impl Order {
             Ok(place) => (places.start + place) as u32,
             Err(_) => NONE,
         }
+    }
+
+    /// The context of an n-gram.
+    pub(crate) fn context_of(&self, place: u32) -> u32 {
+        self.starts.partition_point(|start| *start <= place) as u32 - 1
     }
 
     /// The words that follow a context, with their noisy counts.
@@ -147,25 +170,5 @@ impl Grams {
             None => word,
             Some(last) => last.place(last.suffix(context), word),
         }
-    }
-
-    /// The longest context that ends with this row, by its order and its place: 0 is that of the last symbol alone.
-    pub(crate) fn context(&self, row: &[u32]) -> (usize, u32) {
-        let Some(last) = row.last() else { return (0, Writing::END) };
-        // Contexts grow to the left, the tree to the right: try the longest first.
-        for length in (2..=row.len().min(self.orders.len())).rev() {
-            let row = &row[row.len() - length..];
-            let mut place = row[0];
-            for (order, word) in self.orders.iter().zip(&row[1..]) {
-                place = order.place(place, *word);
-                if place == NONE {
-                    break;
-                }
-            }
-            if place != NONE {
-                return (length - 1, place);
-            }
-        }
-        (0, *last)
     }
 }

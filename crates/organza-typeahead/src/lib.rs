@@ -1,4 +1,34 @@
+//! Typeahead with differential privacy: completes what people write, without keeping what anyone wrote.
+//!
+//! ```text
+//! text ─▶ words ─▶ what each writer wrote ─(distinct words, norm 1, exact noise)─▶ words
+//!                                         ─(distinct bigrams, norm 1, exact noise, bar)─▶ bigrams
+//!                                         ─(trigrams that released bigrams make, norm 1 again, ...)─▶ trigrams ─▶ model, for free
+//! ```
 #![forbid(unsafe_code)]
+
+mod application;
+mod arpa;
+mod box_to_type;
 mod candidates;
 mod grams;
+mod model;
+mod page;
+pub mod plain;
+mod quality;
 mod release;
+mod saved;
+pub mod settings;
+mod typeahead;
+
+pub use application::{FittedTypeahead, NoSteps, Text, TypeaheadRun, fit};
+pub use grams::{Grams, Order};
+pub use model::{Likely, Model};
+pub use page::page;
+pub use quality::{Quality, quality};
+pub use saved::{ARPA, MODEL, SavedError, WORDS};
+pub use settings::{Method, Rules, Settings};
+pub use typeahead::{Completion, Phrase, Typeahead};
+
+/// A run of a typeahead.
+pub type Session = organza_train::Session<TypeaheadRun>;

@@ -118,7 +118,9 @@ type CellsOf<'a> = dyn Fn(&[u32], &mut Vec<u64>) + Sync + 'a;
 
 fn words_of(row: &[u32], cells: &mut Vec<u64>) {
     cells.clear();
-    cells.extend(row.iter().filter(|word| **word >= Writing::FIRST_WORD).map(|word| u64::from(*word)));
+    cells.extend(
+        row.iter().filter(|word| **word >= Writing::FIRST_WORD).map(|word| u64::from(*word)),
+    );
     cells.sort_unstable();
     cells.dedup();
 }

@@ -6,6 +6,7 @@ mod audit;
 mod bench;
 mod calibrate;
 mod compare;
+mod complete;
 mod completions;
 mod data;
 mod erm;
@@ -22,6 +23,7 @@ mod similar;
 mod similarity;
 mod train;
 mod tune;
+mod typeahead;
 
 use crate::output::Output;
 use clap::Subcommand;
@@ -42,6 +44,8 @@ pub(crate) enum Command {
     Recommender(Box<recommender::Recommender>),
     Recommend(recommend::Recommend),
     Similar(similar::Similar),
+    Typeahead(Box<typeahead::Typeahead>),
+    Complete(complete::Complete),
     Data(data::Data),
     Account(account::Account),
     Calibrate(calibrate::Calibrate),
@@ -70,6 +74,8 @@ impl Command {
             Self::Recommender(command) => command.run(output),
             Self::Recommend(command) => command.run(output),
             Self::Similar(command) => command.run(output),
+            Self::Typeahead(command) => command.run(output),
+            Self::Complete(command) => command.run(output),
             Self::Data(command) => command.run(output),
             Self::Account(command) => command.run(output),
             Self::Calibrate(command) => command.run(output),

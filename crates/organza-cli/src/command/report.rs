@@ -33,6 +33,7 @@ impl Report {
         let page = match Kind::of(&self.run) {
             Kind::Words => organza_words::page(&self.run)?,
             Kind::Linear => organza_erm::page(&self.run)?,
+            Kind::Typeahead => organza_typeahead::page(&self.run)?,
             Kind::Recommender => organza_recommend::page(&self.run)?,
         };
         page.write(&self.run, REPORT)?;

@@ -1,12 +1,13 @@
 //! `organza resume`: a run that was stopped goes on.
 
-use super::{erm, recommender, train};
+use super::{erm, recommender, train, typeahead};
 use crate::output::Output;
 use crate::running::{Kind, RunOptions};
 use clap::Args;
 use organza_erm::Linear;
 use organza_recommend::RecommenderRun;
 use organza_train::{Application, RunFolder, Session};
+use organza_typeahead::TypeaheadRun;
 use organza_words::Words;
 use std::path::PathBuf;
 
@@ -31,6 +32,12 @@ impl Resume {
         let (path, moved) = (&self.folder, self.ledger.as_deref());
         RunFolder::open(path)?;
         match Kind::of(path) {
+            Kind::Typeahead => self.running.train(
+                path,
+                output,
+                || Session::<TypeaheadRun>::resume_with(path, moved, TypeaheadRun::read),
+                |folder, run| typeahead::show(folder, &run, output),
+            ),
             Kind::Recommender => self.running.train(
                 path,
                 output,

@@ -4,18 +4,13 @@ mod change;
 
 use crate::command::ledger::LedgerOptions;
 use crate::files;
-use crate::names::{form_parser, method_parser, named, optimizer_parser, rule_parser};
-use change::{set, set_some};
+use crate::names::{method_parser, named, optimizer_parser, rule_parser};
+use crate::text::{TextOptions, WordOptions, set, set_some};
 use clap::{Args, ValueEnum};
-use organza_data::DataError;
-use organza_data::source::TextColumns;
-use organza_data::table::TableForm;
 use organza_ledger::{Neighbouring, Unit};
 use organza_mechanism::{By, SelectionRule};
 use organza_train::OptimizerName;
-use organza_words::settings::{
-    CanarySettings, Method, Settings, StopWordList, Tokens, VocabularyOrigin,
-};
+use organza_words::settings::{CanarySettings, Method, Settings};
 use std::path::PathBuf;
 
 #[derive(Args, Debug)]
@@ -29,7 +24,7 @@ pub(crate) struct Options {
     #[command(flatten)]
     counts: Counts,
     #[command(flatten)]
-    words: Words,
+    words: WordOptions,
     #[command(flatten)]
     model: Model,
     #[command(flatten)]
@@ -57,23 +52,8 @@ pub(crate) struct Asked {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Start from")]
 struct Start {
-    /// The text: a file, a folder, a .gz file, the Brown corpus as .tgz, or - for standard input;
-    /// without it the built-in corpus, which is synthetic
-    #[arg(long, value_name = "PATH")]
-    data: Option<PathBuf>,
-    /// The column of a table (CSV, TSV, JSON lines, Parquet, Arrow) that holds the text
-    #[arg(long, value_name = "COLUMN", requires = "data")]
-    text_column: Option<String>,
-    /// The column that names whose text a row is
-    #[arg(long, value_name = "COLUMN", requires = "text_column")]
-    user_column: Option<String>,
-    /// The form of the table [default: by the name of the file]
-    #[arg(long, requires = "text_column", value_parser = form_parser())]
-    format: Option<TableForm>,
-    /// End with an error at a line that cannot be used, instead of leaving it out: the error tells that it is there, which
-    /// the promise does not cover
-    #[arg(long)]
-    strict: bool,
+    #[command(flatten)]
+    text: TextOptions,
     /// How many distinct words the built-in corpus can have, to see what width costs [default: 300]
     #[arg(long, value_name = "NUMBER", conflicts_with = "data")]
     synthetic_words: Option<usize>,
@@ -181,63 +161,6 @@ struct Counts {
     /// Release only cells of so many deviations of the noise [default: by the number of words]
     #[arg(long, value_name = "DEVIATIONS")]
     bar: Option<f64>,
-}
-
-/// Which words there are.
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Words")]
-struct Words {
-    /// Release the words with a charge, or count them without protection and declare them public, which
-    /// is printed on the certificate [default: private]
-    #[arg(long, value_enum, value_name = "ORIGIN")]
-    vocabulary: Option<Vocabulary>,
-    /// At most so many distinct words of a unit count for a private vocabulary [default: 1024]
-    #[arg(long, value_name = "WORDS")]
-    words_per_unit: Option<u64>,
-    /// A public list of words, one a line: the whole vocabulary, or with --vocabulary private a part of it that needs no
-    /// charge
-    #[arg(long, value_name = "FILE")]
-    vocabulary_file: Option<PathBuf>,
-    /// Keep so many of the most frequent words
-    #[arg(long, value_name = "WORDS")]
-    vocabulary_size: Option<usize>,
-    /// Keep words that occur so often
-    #[arg(long, value_name = "TIMES")]
-    minimum_count: Option<u64>,
-    /// What a word is: unicode (words of any script, ideographs, emoji), ascii (runs of a to z), whitespace (whatever stands
-    /// between), or a regular expression that finds words [default: unicode]
-    #[arg(long, value_name = "RULE", value_parser = tokens)]
-    tokens: Option<Tokens>,
-    /// The same as --tokens ascii
-    #[arg(long, value_name = "BOOL", conflicts_with = "tokens", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    ascii: Option<bool>,
-    /// Keep capitals
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    keep_case: Option<bool>,
-    /// Leave English stop words out
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    drop_stop_words: Option<bool>,
-    /// Leave the words of a list of your own out, one a line
-    #[arg(long, value_name = "FILE", conflicts_with = "drop_stop_words")]
-    stop_words: Option<PathBuf>,
-}
-
-fn tokens(rule: &str) -> Result<Tokens, DataError> {
-    Ok(match rule {
-        "unicode" => Tokens::Unicode,
-        "ascii" => Tokens::Ascii,
-        "whitespace" => Tokens::Whitespace,
-        expression => {
-            organza_data::Words::pattern(expression)?;
-            Tokens::Pattern(expression.to_owned())
-        }
-    })
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Vocabulary {
-    Private,
-    DeclaredPublic,
 }
 
 /// What is trained.
@@ -354,7 +277,7 @@ impl Options {
             settings.selection.epsilon = None;
         }
         self.counts.change(settings);
-        self.words.change(settings);
+        self.words.change(&mut settings.data);
         self.training.change(settings);
         self.audit.change(settings);
     }
@@ -402,7 +325,7 @@ impl Options {
                 "{flag} is for --method sparse, but the method is {method}: add --method sparse, or \
                  leave {flag} out"
             )),
-            _ => self.words.contradiction(settings),
+            _ => self.words.contradiction(&settings.data),
         }
     }
 }
@@ -415,16 +338,8 @@ impl Start {
             (None, Some(Preset::Brown1k)) => Settings::brown_1k(),
             (None, None) => Settings::standard(),
         };
-        if let Some(path) = &self.data {
-            settings.data.path = Some(path.clone());
-            (settings.data.synthetic_words, settings.data.synthetic_lines) = (None, None);
-            settings.data.strict |= self.strict;
-            let (user, format) = (self.user_column.clone(), self.format);
-            let columns = |text| TextColumns { text, user, format };
-            settings.data.columns = self.text_column.clone().map(columns);
-            if self.user_column.is_some() {
-                settings.privacy.unit = Unit::User;
-            }
+        if self.text.change(&mut settings.data) {
+            settings.privacy.unit = Unit::User;
         }
         if self.synthetic_words.is_some() || self.synthetic_lines.is_some() {
             settings.data.path = None;

@@ -2,19 +2,6 @@
 
 use super::*;
 
-/// Takes what was given.
-pub(super) fn set<T: Clone>(place: &mut T, given: &Option<T>) {
-    if let Some(value) = given {
-        *place = value.clone();
-    }
-}
-
-pub(super) fn set_some<T: Clone>(place: &mut Option<T>, given: &Option<T>) {
-    if given.is_some() {
-        place.clone_from(given);
-    }
-}
-
 impl Asked {
     /// One run of a comparison.
     pub(crate) fn of(method: Method, epsilon: Option<f64>) -> Self {
@@ -72,53 +59,6 @@ impl Counts {
         set_some(&mut counts.pair_clip, &self.pair_clip);
         set_some(&mut counts.word_clip, &self.word_clip);
         set_some(&mut counts.bar, &self.bar);
-    }
-}
-
-impl Words {
-    pub(super) fn change(&self, settings: &mut Settings) {
-        let data = &mut settings.data;
-        match (self.vocabulary, &self.vocabulary_file) {
-            (None, Some(path)) => {
-                data.vocabulary = VocabularyOrigin::File(path.clone());
-                (data.vocabulary_size, data.minimum_count) = (None, None);
-            }
-            (Some(Vocabulary::DeclaredPublic), _) => {
-                data.vocabulary = VocabularyOrigin::DeclaredPublic;
-            }
-            (Some(Vocabulary::Private), _) => data.vocabulary = VocabularyOrigin::private(),
-            (None, None) => {}
-        }
-        if let VocabularyOrigin::Private { words_per_unit, file } = &mut data.vocabulary {
-            set(words_per_unit, &self.words_per_unit);
-            set_some(file, &self.vocabulary_file);
-        }
-        set_some(&mut data.vocabulary_size, &self.vocabulary_size);
-        set_some(&mut data.minimum_count, &self.minimum_count);
-        set(
-            &mut data.tokens,
-            &self.ascii.map(|ascii| if ascii { Tokens::Ascii } else { Tokens::Unicode }),
-        );
-        set(&mut data.tokens, &self.tokens);
-        set(&mut data.keep_case, &self.keep_case);
-        let english = |dropped| if dropped { StopWordList::English } else { StopWordList::None };
-        set(&mut data.stop_words, &self.drop_stop_words.map(english));
-        set(&mut data.stop_words, &self.stop_words.clone().map(StopWordList::File));
-    }
-}
-
-impl Words {
-    /// Flags that say nothing about the vocabulary that was asked for.
-    pub(super) fn contradiction(&self, settings: &Settings) -> Option<String> {
-        let declared = matches!(self.vocabulary, Some(Vocabulary::DeclaredPublic));
-        if declared && self.vocabulary_file.is_some() {
-            let problem = "--vocabulary declared-public counts the words of the data, and --vocabulary-file names others: leave \
-                           one of them out, or take --vocabulary private for other words on top of those of the file";
-            return Some(problem.to_owned());
-        }
-        let private = matches!(settings.data.vocabulary, VocabularyOrigin::Private { .. });
-        let problem = "--words-per-unit is for words that are released: add --vocabulary private, or leave it out";
-        (self.words_per_unit.is_some() && !private).then(|| problem.to_owned())
     }
 }
 

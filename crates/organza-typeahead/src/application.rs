@@ -1,0 +1,249 @@
+//! Typeahead as an application of the engine: what is released. No steps follow.
+
+use crate::model::Model;
+use crate::plain;
+use crate::quality::{Quality, quality};
+use crate::release::{ReleasePlan, STAGES};
+use crate::settings::{Settings, VOCABULARY_DELTA};
+use crate::typeahead::Typeahead;
+use organza_data::settings::{PUBLIC_SEED, SplitSettings, VocabularyOrigin};
+use organza_data::split::{Shares, Sides};
+use organza_data::{
+    DataError, PrivateVocabularyPlan, PrivateVocabularySettings, TokenisedText, Tokeniser,
+    Vocabulary, VocabularyRelease, Writing,
+};
+use organza_ledger::PublicFact;
+use organza_mechanism::random::PrivateRandom;
+use organza_mechanism::{ItemRule, NoisyCount, ReadRows, WriteRows};
+use organza_progress::{Size, Stage};
+use organza_train::{
+    Application, Certificate, Failure, Losses, Phase, Releases, RunFolder, Start, Task,
+};
+
+/// The names of the phases.
+const VOCABULARY: &str = "vocabulary";
+const GRAMS: &str = "n-grams";
+/// Quality is measured on about so many words.
+const MOST_WORDS: usize = 200_000;
+
+/// A text, with the words that need no charge: all, or those that others come on top of.
+#[derive(Debug)]
+pub struct Text {
+    tokens: TokenisedText,
+    tokeniser: Tokeniser,
+    public: Option<VocabularyRelease>,
+}
+
+/// A typeahead on text.
+#[derive(Debug)]
+pub struct TypeaheadRun {
+    typeahead: Typeahead,
+    test: Writing,
+    remarks: Vec<String>,
+    released: Vec<PublicFact>,
+}
+
+/// What a finished run hands over.
+#[derive(Clone, Debug)]
+pub struct FittedTypeahead {
+    /// What completes.
+    pub typeahead: Typeahead,
+    /// How good it is on writers that were held out; none if nobody was. *Not private.*
+    pub quality: Option<Quality>,
+}
+
+/// Nothing to train: all is learned from what is released.
+#[derive(Clone, Copy, Debug)]
+pub struct NoSteps;
+
+impl Task for NoSteps {
+    fn tables(&self) -> Vec<(u64, u64)> {
+        vec![(1, 1)]
+    }
+
+    fn units(&self) -> u64 {
+        0
+    }
+
+    fn draw(&self, _: u64, _: &mut PrivateRandom, _: &mut Vec<u32>) {}
+
+    fn gradient(&self, _: u64, _: &[u32], _: &dyn ReadRows, _: &mut dyn WriteRows) {}
+
+    fn evaluate(&self, _: &dyn ReadRows) -> Losses {
+        Losses { train: f64::NAN, validation: f64::NAN, test: f64::NAN }
+    }
+}
+
+impl Application for TypeaheadRun {
+    type Settings = Settings;
+    type Data = Text;
+    type Task = NoSteps;
+    type Model = FittedTypeahead;
+
+    fn read(settings: &Settings) -> Result<Text, Failure> {
+        let data = &settings.data;
+        let tokeniser = Tokeniser { sentences: true, ..data.tokeniser()? };
+        let tokens = data.read(settings.privacy.unit, &tokeniser)?;
+        let private = settings.method.is_private();
+        let counted = NoisyCount::is_public(settings.neighbouring());
+        if !private || counted || data.strict {
+            tokens.left_out().refuse()?;
+        }
+        Ok(Text { public: data.public_words(&tokens, private)?, tokens, tokeniser })
+    }
+
+    fn fingerprint(text: &Text) -> Result<[u8; 32], Failure> {
+        Ok(text.tokens.fingerprint())
+    }
+
+    fn public_facts(settings: &Settings, text: &Text) -> Result<Vec<PublicFact>, Failure> {
+        let words = text.public.as_ref().map(|release| release.fact.clone());
+        Ok(words.into_iter().chain(settings.data.stop_words_fact()).collect())
+    }
+
+    fn phases<'a>(settings: &'a Settings, _: &'a Text) -> Result<Vec<Phase<'a>>, Failure> {
+        let words = settings.data.has_own_words().then(|| Phase {
+            name: VOCABULARY,
+            releases: vec![VOCABULARY],
+            until: settings.rules.vocabulary_share,
+            events: Box::new(|noise| Ok(vec![vocabulary_plan(settings, noise)?.event()])),
+        });
+        let grams = Phase {
+            name: GRAMS,
+            releases: STAGES[..settings.order()].to_vec(),
+            until: 1.0,
+            events: Box::new(|noise| Ok(plan(settings, noise).events()?)),
+        };
+        Ok(words.into_iter().chain([grams]).collect())
+    }
+
+    fn prepare(
+        settings: &Settings,
+        text: Text,
+        releases: &mut Releases<'_>,
+    ) -> Result<Self, Failure> {
+        let Text { tokens, tokeniser, public } = text;
+        let mut remarks = Vec::new();
+        if !tokens.left_out().is_empty() {
+            remarks.push(tokens.left_out().to_string());
+        }
+        let vocabulary = match (public, releases.noise(VOCABULARY)) {
+            (public, Some(noise)) => {
+                let public = public.as_ref().map_or(&[][..], |it| it.vocabulary.words());
+                release_words(settings, &tokens, public, noise, releases)?
+            }
+            (Some(release), None) => release.vocabulary,
+            (None, None) => return Err("there are no words".into()),
+        };
+        let test = match settings.data.split {
+            SplitSettings::Units { test, .. } => test,
+            _ => 0.0,
+        };
+        let shares = Shares { validation: 0.0, test };
+        let sides = Sides::by_unit(&tokens, settings.privacy.unit, shares, PUBLIC_SEED)?;
+        let words: Vec<String> = vocabulary.words().iter().map(|word| word.to_string()).collect();
+        let [train, test] = sides.writing(tokens, &vocabulary)?;
+        let grams = match releases.noise(GRAMS) {
+            None => plain::count(&train, settings.order()),
+            Some(noise) => {
+                let source = releases.source().clone();
+                let charge = |charge| releases.charge(charge).map_err(Failure::from);
+                plan(settings, noise).release(&train, &source, charge)?
+            }
+        };
+        let fact = |(name, number): (&str, usize)| PublicFact {
+            name: name.replace("counts", "").trim().to_owned() + "s",
+            value: number.to_string(),
+        };
+        let numbers = [words.len()].into_iter().chain(grams.orders().iter().map(|it| it.len()));
+        let released = STAGES.into_iter().zip(numbers).map(fact).collect();
+        let typeahead = Typeahead::new(Model::new(grams), words, tokeniser);
+        Ok(Self { typeahead, test, remarks, released })
+    }
+
+    fn task(&self) -> &NoSteps {
+        &NoSteps
+    }
+
+    fn start(&self, _: &Settings, _: &mut Releases<'_>) -> Result<Start, Failure> {
+        Ok(Start { released: self.released.clone(), parameters: vec![0.0], ..Start::default() })
+    }
+
+    fn not_private() -> impl Iterator<Item = &'static str> {
+        [
+            "summary.json: quality, remarks, timings, memory",
+            "report.html, tables: what is marked there",
+            "timings",
+        ]
+        .into_iter()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.remarks.clone()
+    }
+
+    fn finish(
+        self,
+        _: Vec<f32>,
+        certificate: &Certificate,
+        folder: Option<&RunFolder>,
+    ) -> Result<FittedTypeahead, Failure> {
+        let Self { typeahead, test, .. } = self;
+        let quality = (test.units() > 0).then(|| quality(&test, typeahead.model(), MOST_WORDS));
+        if let Some(folder) = folder {
+            let _stage = Stage::begin("writing the model", Size::Unknown);
+            typeahead.write(folder, &certificate.metadata())?;
+        }
+        Ok(FittedTypeahead { typeahead, quality })
+    }
+}
+
+/// Fits a typeahead in memory.
+///
+/// # Errors
+/// If settings make no sense, or the text cannot be read.
+pub fn fit(settings: Settings) -> Result<(FittedTypeahead, Certificate), Failure> {
+    settings.check()?;
+    let text = TypeaheadRun::read(&settings)?;
+    let session = organza_train::Session::<TypeaheadRun>::in_memory(settings, text)?;
+    match session.train(false, &mut ())? {
+        organza_train::Ended::Finished(finished) => Ok((finished.model, finished.certificate)),
+        organza_train::Ended::Interrupted { .. } => Err("interrupted".into()),
+    }
+}
+
+fn plan(settings: &Settings, noise: f64) -> ReleasePlan {
+    ReleasePlan::new(settings.shares(), settings.neighbouring(), noise)
+}
+
+/// How words are released: a writer divides a weight of 1 among them in every round.
+fn vocabulary_plan(settings: &Settings, noise: f64) -> Result<PrivateVocabularyPlan, DataError> {
+    let words_per_unit = match settings.data.vocabulary {
+        VocabularyOrigin::Private { words_per_unit, .. } => words_per_unit,
+        VocabularyOrigin::File(_) | VocabularyOrigin::DeclaredPublic => 1,
+    };
+    let delta = VOCABULARY_DELTA * settings.privacy.delta;
+    PrivateVocabularyPlan::new(PrivateVocabularySettings {
+        unit: settings.privacy.unit,
+        window: 1,
+        neighbouring: settings.neighbouring(),
+        size: settings.data.vocabulary_size,
+        words_per_unit,
+        rule: ItemRule::AdaptiveGaussian { multiplier: noise, delta },
+    })
+}
+
+/// Charges for the words that come on top of `public` ones, then releases them.
+fn release_words(
+    settings: &Settings,
+    text: &TokenisedText,
+    public: &[Box<str>],
+    noise: f64,
+    releases: &mut Releases<'_>,
+) -> Result<Vocabulary, Failure> {
+    let plan = vocabulary_plan(settings, noise)?;
+    let release = plan.release(releases.source());
+    let charged = releases.charge(release.charge())?;
+    let _stage = Stage::begin("gathering words", Size::Unknown);
+    Ok(plan.paid(release, charged).words(text, public)?.vocabulary)
+}
