@@ -39,7 +39,7 @@ fn writing(texts: &BTreeMap<String, Vec<String>>, typeahead: &Typeahead) -> Writ
     let rows = texts
         .values()
         .map(|texts| texts.iter().flat_map(|text| typeahead.symbols(text)).collect::<Vec<_>>());
-    Writing::of_rows(typeahead.model().grams().symbols(), rows)
+    Writing::of_rows(typeahead.model().symbols(), rows)
 }
 
 fn main() -> Result<(), Failed> {
@@ -89,11 +89,11 @@ fn main() -> Result<(), Failed> {
                 let begun = Instant::now();
                 let (fitted, _) = fit(settings)?;
                 let seconds = begun.elapsed().as_secs_f64();
-                let typeahead = fitted.typeahead;
-                let found = quality(&writing(&texts, &typeahead), typeahead.model(), usize::MAX);
+                let typeahead = &fitted.typeahead;
+                let found = quality(&writing(&texts, typeahead), typeahead.model(), usize::MAX);
                 first += found.first / seeds as f64;
                 three += found.three / seeds as f64;
-                let orders = typeahead.model().grams().orders().iter();
+                let orders = fitted.grams.orders().iter();
                 let sizes: Vec<usize> = orders.map(|order| order.len()).collect();
                 about =
                     format!("{} words, {sizes:?} n-grams, {seconds:.1} s", typeahead.words().len());

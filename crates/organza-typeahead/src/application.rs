@@ -1,10 +1,11 @@
 //! Typeahead as an application of the engine: what is released. No steps follow.
 
-use crate::model::Model;
+use crate::grams::Grams;
 use crate::plain;
 use crate::quality::{Quality, quality};
 use crate::release::{ReleasePlan, STAGES};
 use crate::settings::{Settings, VOCABULARY_DELTA};
+use crate::smooth;
 use crate::typeahead::Typeahead;
 use organza_data::settings::{PUBLIC_SEED, SplitSettings, VocabularyOrigin};
 use organza_data::split::{Shares, Sides};
@@ -38,6 +39,7 @@ pub struct Text {
 #[derive(Debug)]
 pub struct TypeaheadRun {
     typeahead: Typeahead,
+    grams: Grams,
     test: Writing,
     remarks: Vec<String>,
     released: Vec<PublicFact>,
@@ -48,6 +50,8 @@ pub struct TypeaheadRun {
 pub struct FittedTypeahead {
     /// What completes.
     pub typeahead: Typeahead,
+    /// What was released.
+    pub grams: Grams,
     /// How good it is on writers that were held out; none if nobody was. *Not private.*
     pub quality: Option<Quality>,
 }
@@ -157,8 +161,10 @@ impl Application for TypeaheadRun {
         };
         let numbers = [words.len()].into_iter().chain(grams.orders().iter().map(|it| it.len()));
         let released = STAGES.into_iter().zip(numbers).map(fact).collect();
-        let typeahead = Typeahead::new(Model::new(grams), words, tokeniser);
-        Ok(Self { typeahead, test, remarks, released })
+        let stage = Stage::begin("choosing probabilities", Size::Unknown);
+        let typeahead = Typeahead::new(smooth::model(&grams), words, tokeniser);
+        drop(stage);
+        Ok(Self { typeahead, grams, test, remarks, released })
     }
 
     fn task(&self) -> &NoSteps {
@@ -188,13 +194,14 @@ impl Application for TypeaheadRun {
         certificate: &Certificate,
         folder: Option<&RunFolder>,
     ) -> Result<FittedTypeahead, Failure> {
-        let Self { typeahead, test, .. } = self;
+        let Self { typeahead, grams, test, .. } = self;
         let quality = (test.units() > 0).then(|| quality(&test, typeahead.model(), MOST_WORDS));
         if let Some(folder) = folder {
             let _stage = Stage::begin("writing the model", Size::Unknown);
+            grams.write(folder, &certificate.metadata())?;
             typeahead.write(folder, &certificate.metadata())?;
         }
-        Ok(FittedTypeahead { typeahead, quality })
+        Ok(FittedTypeahead { typeahead, grams, quality })
     }
 }
 

@@ -1,60 +1,84 @@
 //! The model in the ARPA format of back-off models, which KenLM, SRILM and others read.
 
+use crate::level::{Context, Level};
 use crate::model::Model;
 use organza_data::Writing;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 /// The logarithm of what never happens.
 const NEVER: f64 = -99.0;
 
-/// Writes a model. Its probabilities are those of the model: what a context adds to a word and leaves to shorter ones is a
+/// The model as far as ARPA can hold it: without contexts of classes.
+pub fn back_off(model: &Model) -> Model {
+    let plain = |level: &&Level| matches!(level.context, Context::Symbols(_));
+    Model::new(model.alone().to_vec(), model.levels().iter().filter(plain).cloned().collect())
+}
+
+/// Writes a model. Its probabilities are those of [`back_off`]: what a context gives to a word and leaves to shorter ones is a
 /// back-off model. `words` are the names of the words, from the first.
 ///
 /// # Errors
 /// If writing fails.
 pub(crate) fn write(model: &Model, words: &[String], to: &mut dyn Write) -> io::Result<()> {
-    let orders = model.grams().orders();
-    let name = |symbol: u32| match symbol {
-        Writing::END => "<s>",
-        symbol => words
-            .get((symbol.saturating_sub(Writing::FIRST_WORD)) as usize)
-            .map_or("<unk>", String::as_str),
+    let model = back_off(model);
+    let symbols = model.symbols();
+    let name = |symbol: u32| match symbol.checked_sub(Writing::FIRST_WORD) {
+        Some(word) => words.get(word as usize).map_or("<unk>", String::as_str),
+        None => "<s>",
     };
     let log = |probability: f32| match probability > 0.0 {
-        true => f64::from(probability).log10(),
+        true => f64::from(probability).log10().max(NEVER),
         false => NEVER,
     };
-    writeln!(to, "\\data\\\nngram 1={}", words.len() + 3)?;
-    for (order, length) in orders.iter().zip(2..) {
-        writeln!(to, "ngram {length}={}", order.len())?;
-    }
-    // What a context leaves to shorter ones, if there are longer n-grams.
-    let left = |order: usize, context: u32| match order < orders.len() {
-        true => format!("\t{:.6}", log(model.left(order, context))),
-        false => String::new(),
+    // The n-grams that are listed, by length: those that end in a word with a part of the probability, and the contexts of longer ones.
+    let row = |length: usize, mut key: u64| {
+        let mut row = vec![0; length];
+        for place in row.iter_mut().rev() {
+            *place = (key % u64::from(symbols)) as u32;
+            key /= u64::from(symbols);
+        }
+        row
     };
-    writeln!(to, "\n\\1-grams:\n{NEVER}\t<unk>\n{NEVER}\t<s>{}", left(0, Writing::END))?;
-    writeln!(to, "{NEVER}\t</s>")?;
-    for word in Writing::FIRST_WORD..model.grams().symbols() {
-        let alone = log(model.alone()[word as usize]);
-        writeln!(to, "{alone:.6}\t{}{}", name(word), left(0, word))?;
-    }
-    // The symbols of each n-gram of the order before.
-    let mut contexts: Vec<Vec<u32>> = (0..model.grams().symbols()).map(|it| vec![it]).collect();
-    for (place, order) in orders.iter().enumerate() {
-        writeln!(to, "\n\\{}-grams:", place + 2)?;
-        let mut grams = Vec::with_capacity(order.len());
-        for (context, row) in (0_u32..).zip(&contexts) {
-            for at in order.places(context) {
-                let word = order.words()[at];
-                let text: Vec<&str> = row.iter().chain([&word]).map(|it| name(*it)).collect();
-                let probability = log(model.probability(row, word));
-                let left = left(place + 1, at as u32);
-                writeln!(to, "{probability:.6}\t{}{left}", text.join(" "))?;
-                grams.push(row.iter().copied().chain([word]).collect());
+    let mut listed: Vec<BTreeSet<Vec<u32>>> = vec![BTreeSet::new(); model.levels().len()];
+    for level in model.levels() {
+        let length = level.length();
+        for (place, key) in level.keys.iter().enumerate() {
+            let context = row(length, *key);
+            for (word, _) in level.following(place) {
+                listed[length - 1].insert(context.iter().copied().chain([word]).collect());
+            }
+            // A context is an n-gram of its own, and so are those that it begins with.
+            for shorter in 2..=length {
+                listed[shorter - 2].insert(context[..shorter].to_vec());
             }
         }
-        contexts = grams;
+    }
+    writeln!(to, "\\data\\\nngram 1={}", words.len() + 3)?;
+    for (grams, length) in listed.iter().zip(2..) {
+        writeln!(to, "ngram {length}={}", grams.len())?;
+    }
+    // What a context leaves to shorter ones, if there are longer n-grams.
+    let left = |row: &[u32]| {
+        let level = model.levels().iter().find(|level| level.length() == row.len())?;
+        let place = level.place(row, symbols);
+        Some(format!("\t{:.7}", log(place.map_or(1.0, |place| level.left[place]))))
+    };
+    let left = |row: &[u32]| left(row).unwrap_or_default();
+    writeln!(to, "\n\\1-grams:\n{NEVER}\t<unk>\n{NEVER}\t<s>{}", left(&[Writing::END]))?;
+    writeln!(to, "{NEVER}\t</s>")?;
+    for word in Writing::FIRST_WORD..symbols {
+        let alone = log(model.alone()[word as usize]);
+        writeln!(to, "{alone:.7}\t{}{}", name(word), left(&[word]))?;
+    }
+    for (grams, length) in listed.iter().zip(2..) {
+        writeln!(to, "\n\\{length}-grams:")?;
+        for gram in grams {
+            let text: Vec<&str> = gram.iter().map(|it| name(*it)).collect();
+            let (word, context) = gram.split_last().map_or((0, &[][..]), |(it, rest)| (*it, rest));
+            let probability = log(model.probability(context, word));
+            writeln!(to, "{probability:.7}\t{}{}", text.join(" "), left(gram))?;
+        }
     }
     writeln!(to, "\n\\end\\")
 }

@@ -1,5 +1,6 @@
 //! The part of a page that completes: a box to type in, in the browser and offline.
 
+use crate::level::Context;
 use crate::typeahead::Typeahead;
 use organza_report::page::Section;
 use serde_json::json;
@@ -12,18 +13,31 @@ const PART: &str = include_str!("box_to_type.html");
 /// What it holds is the released model. What is typed stays in the browser.
 pub(crate) fn section(typeahead: &Typeahead) -> Section {
     let model = typeahead.model();
-    let orders = model.grams().orders().iter().enumerate().map(|(place, order)| {
+    let levels = model.levels().iter().map(|level| {
+        let classes = match &level.context {
+            Context::Symbols(_) => None,
+            Context::Class(classes) => Some(classes),
+        };
         json!({
-            "starts": order.starts(),
-            "words": order.words(),
-            "counts": order.counts().iter().map(|count| (count * 100.0).round() / 100.0).collect::<Vec<_>>(),
-            "shorter": model.shorter(place),
+            "length": level.length(),
+            "classes": classes,
+            "keys": level.keys,
+            "starts": level.starts,
+            "words": level.words,
+            "parts": level.parts.iter().map(rounded).collect::<Vec<_>>(),
+            "left": level.left.iter().map(rounded).collect::<Vec<_>>(),
         })
     });
     let data = json!({
         "words": typeahead.words(),
-        "alone": model.alone(),
-        "orders": orders.collect::<Vec<_>>(),
+        "lowerCase": typeahead.lower_case(),
+        "alone": model.alone().iter().map(rounded).collect::<Vec<_>>(),
+        "levels": levels.collect::<Vec<_>>(),
     });
     Section::new("Try it").widget(PART, &data)
+}
+
+/// As many digits as are seen.
+fn rounded(part: &f32) -> f64 {
+    (f64::from(*part) * 1e7).round() / 1e7
 }

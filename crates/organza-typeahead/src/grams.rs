@@ -46,7 +46,7 @@ impl Order {
         starts: Vec<u32>,
         words: Vec<u32>,
         counts: Vec<f32>,
-        deviation: f64,
+        deviation: f32,
         contexts: usize,
         symbols: u32,
     ) -> Option<Self> {
@@ -54,8 +54,7 @@ impl Order {
         let ends = starts.last().map(|end| *end as usize) == Some(words.len());
         let sizes = starts.len() == contexts + 1 && counts.len() == words.len();
         let known = words.iter().all(|word| *word < symbols);
-        let order =
-            Self { starts, words, counts, suffixes: Vec::new(), deviation: deviation as f32 };
+        let order = Self { starts, words, counts, suffixes: Vec::new(), deviation };
         let sorted = |context: u32| order.words[order.places(context)].is_sorted();
         let fits = rising && ends && sizes && known && (0..contexts as u32).all(sorted);
         fits.then_some(order)
@@ -69,11 +68,6 @@ impl Order {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
-    }
-
-    /// The number of contexts, whether anything follows them or not.
-    pub(crate) fn contexts(&self) -> usize {
-        self.starts.len().saturating_sub(1)
     }
 
     /// The places of the n-grams with a context; none if there is no such context.
@@ -156,6 +150,11 @@ impl Grams {
     /// Bigrams, trigrams and so on.
     pub fn orders(&self) -> &[Order] {
         &self.orders
+    }
+
+    /// The deviations of the noise of counts, of words, bigrams and so on; 0 without privacy.
+    pub fn deviations(&self) -> Vec<f32> {
+        [self.deviation].into_iter().chain(self.orders.iter().map(|it| it.deviation)).collect()
     }
 
     /// The order beyond the last: its contexts are the n-grams of the last one.

@@ -1,5 +1,6 @@
 //! The page of a run, from its files alone.
 
+use crate::grams::Grams;
 use crate::quality::Quality;
 use crate::settings::Settings;
 use crate::typeahead::Typeahead;
@@ -14,9 +15,10 @@ const QUALITY: &str = "computed from the data, without noise and without a charg
 /// So many n-grams of an order are shown.
 const SHOWN: usize = 12;
 
-const FILES: [(&str, &str); 3] = [
+const FILES: [(&str, &str); 4] = [
     (saved::ARPA, "the model in the ARPA format, for KenLM and others"),
-    (saved::MODEL, "the released n-grams with their noisy counts, as a tree"),
+    (saved::MODEL, "the model, all of it"),
+    (saved::NGRAMS, "the released n-grams with their noisy counts, as a tree"),
     (saved::WORDS, "the words, in the order of their numbers"),
 ];
 
@@ -27,9 +29,10 @@ const FILES: [(&str, &str); 3] = [
 pub fn page(path: &Path) -> Result<Page, RunFilesError> {
     let files = RunFiles::<Settings>::read(path)?;
     let typeahead = Typeahead::open(path).map_err(Failure::from)?;
+    let grams = Grams::open(path).map_err(Failure::from)?;
     let quality = files.summary.get("quality").cloned();
     let quality: Option<Quality> = quality.and_then(|it| serde_json::from_value(it).ok());
-    let sections = [released(&typeahead)].into_iter().chain(quality.as_ref().map(measured));
+    let sections = [released(&typeahead, &grams)].into_iter().chain(quality.as_ref().map(measured));
     Ok(files.page(Additions {
         first: Some(box_to_type::section(&typeahead)),
         sections: sections.collect(),
@@ -39,8 +42,7 @@ pub fn page(path: &Path) -> Result<Page, RunFilesError> {
 }
 
 /// What was released per order.
-fn released(typeahead: &Typeahead) -> Section {
-    let grams = typeahead.model().grams();
+fn released(typeahead: &Typeahead, grams: &Grams) -> Section {
     let number = |value: f64| Cell::number(value, format!("{value:.2}"));
     let mut table = Table::new(
         "n-grams",
@@ -60,8 +62,11 @@ fn released(typeahead: &Typeahead) -> Section {
             order.counts()[*other].total_cmp(&order.counts()[*one]).then(one.cmp(other))
         };
         largest.sort_unstable_by(by_count);
-        let shown: Vec<String> =
-            largest.iter().take(SHOWN).map(|place| typeahead.text_of(length, *place)).collect();
+        let shown: Vec<String> = largest
+            .iter()
+            .take(SHOWN)
+            .map(|place| typeahead.text_of(grams, length, *place))
+            .collect();
         table = table.row([
             format!("{length} words").into(),
             Cell::number(order.len() as f64, order.len().to_string()),

@@ -33,7 +33,7 @@ pub fn quality(writing: &Writing, model: &Model, most: usize) -> Quality {
     let total: usize = (0..writers).map(each).sum();
     let step = total.div_ceil(most.max(1)).max(1);
     let stage = Stage::begin("measuring quality", Size::Hidden(writers as u64));
-    let alone: Vec<u32> = model.next(&[], OFFERED, |_| true).iter().map(|it| it.word).collect();
+    let alone: Vec<u32> = model.next(&[], OFFERED).iter().map(|it| it.word).collect();
     let of_writer = |unit: usize| {
         stage.add(1);
         let row = &writing.unit(unit)[..each(unit)];
@@ -43,7 +43,7 @@ pub fn quality(writing: &Writing, model: &Model, most: usize) -> Quality {
             if word < Writing::FIRST_WORD {
                 continue;
             }
-            let offered = model.next(&row[..place], OFFERED, |_| true);
+            let offered = model.next(&row[..place], OFFERED);
             let found = offered.iter().position(|it| it.word == word);
             let found_alone = alone.iter().position(|it| *it == word);
             hits[0] += 1;

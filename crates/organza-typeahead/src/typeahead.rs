@@ -1,5 +1,6 @@
 //! A typeahead, ready for use: from what was typed to what may come.
 
+use crate::grams::Grams;
 use crate::model::{Likely, Model};
 use organza_data::{Tokeniser, Writing};
 use std::collections::HashMap;
@@ -68,6 +69,11 @@ impl Typeahead {
         &self.words
     }
 
+    /// Whether capitals make no difference.
+    pub(crate) fn lower_case(&self) -> bool {
+        self.tokeniser.lower_case
+    }
+
     /// The symbols of a text, from the last sentence that ended before it.
     pub fn symbols(&self, text: &str) -> Vec<u32> {
         let mut row = vec![Writing::END];
@@ -102,11 +108,8 @@ impl Typeahead {
         let allowed = |symbol: u32| {
             begun.is_empty() || range.contains(&self.ranks[(symbol - Writing::FIRST_WORD) as usize])
         };
-        let found = self.model.next(&row, number, allowed);
-        let all = match begun.is_empty() {
-            true => 1.0,
-            false => self.model.sum(&row, self.sums[to] - self.sums[from], allowed),
-        };
+        let alone = self.sums[to] - self.sums[from];
+        let (found, all) = self.model.next_among(&row, number, alone, allowed);
         let completion = |it: Likely| Completion {
             word: &self.words[(it.word - Writing::FIRST_WORD) as usize],
             probability: (it.probability / all.max(f32::MIN_POSITIVE)).min(1.0),
@@ -134,15 +137,15 @@ impl Typeahead {
         self.complete(typed, number).into_iter().map(continued).collect()
     }
 
-    /// The words of an n-gram of so many words, by its place.
-    pub(crate) fn text_of(&self, length: usize, place: usize) -> String {
+    /// The words of an n-gram of so many words, by its place in what was released.
+    pub(crate) fn text_of(&self, grams: &Grams, length: usize, place: usize) -> String {
         let name = |symbol: u32| match symbol.checked_sub(Writing::FIRST_WORD) {
-            Some(word) => self.words[word as usize].as_str(),
+            Some(word) => self.words.get(word as usize).map_or("?", String::as_str),
             None => "^",
         };
         let mut place = place as u32;
         let mut words = Vec::new();
-        for order in self.model.grams().orders()[..length - 1].iter().rev() {
+        for order in grams.orders()[..length - 1].iter().rev() {
             words.push(name(order.words()[place as usize]));
             place = order.context_of(place);
         }

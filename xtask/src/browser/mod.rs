@@ -2,6 +2,7 @@
 
 mod driver;
 mod picker;
+mod typing;
 
 use crate::{step::Step, tools, workspace};
 use anyhow::{Context, Result, ensure};
@@ -67,6 +68,7 @@ fn pages(place: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
         ("counts", "organza", &["train", "--quiet", "--out"]),
         ("fit", "organza", fit),
         ("recommender", "organza", shop),
+        ("typeahead", "organza", &["typeahead", "--quiet", "--out"]),
         ("example", "examples/factorisation", &[]),
         ("gallery", "examples/gallery", &[]),
     ];
@@ -110,6 +112,9 @@ impl Look<'_> {
         self.keyboard()?;
         if self.browser.script("return !!document.getElementById('pick')")? == true {
             self.picker(organza, page)?;
+        }
+        if self.browser.script("return !!document.getElementById('typed')")? == true {
+            self.typing(organza, page)?;
         }
         let light = self.contrast("light")?;
         self.picture("light")?;

@@ -173,7 +173,7 @@ pub(super) fn show(
     let Trained { settings, finished, .. } = trained;
     let (typeahead, quality) = (&finished.model.typeahead, finished.model.quality);
     let private = finished.certificate.private;
-    let grams = typeahead.model().grams().orders().iter().map(|order| order.len()).sum::<usize>();
+    let grams = finished.model.grams.orders().iter().map(|order| order.len()).sum::<usize>();
     let found = quality.map(|it| {
         format!(
             "first {:.3}, by frequency {:.3}; among three {:.3}",
