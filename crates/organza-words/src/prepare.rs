@@ -46,16 +46,6 @@ pub enum PrepareError {
     /// Nothing is left to train on.
     #[error("no unit is left to train on: the text is too short for its split")]
     NoUnits,
-    /// A private vocabulary that shows next to no words.
-    #[error(
-        "the private vocabulary has {found} word(s), but at least 2 are needed: a word shows only if enough \
-         units have it. Give more text, a larger --epsilon or --vocabulary-share, or, if the words are no \
-         secret, --vocabulary-file or --vocabulary declared-public"
-    )]
-    HiddenWords {
-        /// The number of words that were released.
-        found: usize,
-    },
     /// No source of words is left, although nothing releases them.
     #[error("there are no words")]
     NoWords,
