@@ -3,10 +3,11 @@
 
 mod support;
 
+use organza_data::{Canaries, CanarySettings};
 use organza_train::metrics::Point;
 use organza_train::{Observer, RunFolder};
-use organza_words::settings::{CanarySettings, Method, Settings};
-use organza_words::{Canaries, Ended, Session};
+use organza_words::settings::{Method, Settings};
+use organza_words::{Ended, Session};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -132,7 +133,7 @@ fn a_run_with_canaries_goes_on() {
     settings.training.steps = Some(20);
     settings.canaries = Some(CanarySettings { repeated: 10, repeats: 2, tossed: 20 });
     let session = Session::begin(settings, &path).unwrap();
-    let kept = Canaries::read(&RunFolder::open(&path).unwrap()).unwrap().unwrap();
+    let kept: Canaries = RunFolder::open(&path).unwrap().canaries().unwrap().unwrap();
     let stopped = session.train(false, &mut StopsAt(7, false)).unwrap();
     assert!(matches!(stopped, Ended::Interrupted { steps: 7 }));
     fs::remove_file(path.join("private/canaries.json")).unwrap();
@@ -140,7 +141,7 @@ fn a_run_with_canaries_goes_on() {
     let ended = session.train(false, &mut StopsAt(99, false)).unwrap();
     assert!(matches!(ended, Ended::Finished(_)));
     let folder = RunFolder::open(&path).unwrap();
-    assert_eq!(Canaries::read(&folder).unwrap(), Some(kept));
+    assert_eq!(folder.canaries().unwrap(), Some(kept));
     assert!(!folder.private("state.json").exists());
 }
 

@@ -10,10 +10,10 @@ use crate::typeahead::Typeahead;
 use organza_data::settings::{PUBLIC_SEED, SplitSettings, VocabularyOrigin};
 use organza_data::split::{Shares, Sides};
 use organza_data::{
-    DataError, PrivateVocabularyPlan, PrivateVocabularySettings, TokenisedText, Tokeniser,
-    Vocabulary, VocabularyRelease, Writing,
+    Canaries, DataError, PrivateVocabularyPlan, PrivateVocabularySettings, TokenisedText,
+    Tokeniser, Vocabulary, VocabularyRelease, Writing,
 };
-use organza_ledger::PublicFact;
+use organza_ledger::{PublicFact, Unit};
 use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::{ItemRule, NoisyCount, ReadRows, WriteRows};
 use organza_progress::{Size, Stage};
@@ -41,6 +41,7 @@ pub struct TypeaheadRun {
     typeahead: Typeahead,
     grams: Grams,
     test: Writing,
+    canaries: Option<Canaries>,
     remarks: Vec<String>,
     released: Vec<PublicFact>,
 }
@@ -102,7 +103,14 @@ impl Application for TypeaheadRun {
 
     fn public_facts(settings: &Settings, text: &Text) -> Result<Vec<PublicFact>, Failure> {
         let words = text.public.as_ref().map(|release| release.fact.clone());
-        Ok(words.into_iter().chain(settings.data.stop_words_fact()).collect())
+        let unit = match settings.privacy.unit {
+            Unit::User => "writer".to_owned(),
+            unit => unit.to_string(),
+        };
+        let counted = format!("each insertion is a {unit} of its own");
+        let canaries = settings.canaries.map(|canaries| canaries.fact(&counted));
+        let facts = words.into_iter().chain(settings.data.stop_words_fact());
+        Ok(facts.chain(canaries).collect())
     }
 
     fn phases<'a>(settings: &'a Settings, _: &'a Text) -> Result<Vec<Phase<'a>>, Failure> {
@@ -146,7 +154,12 @@ impl Application for TypeaheadRun {
         let shares = Shares { validation: 0.0, test };
         let sides = Sides::by_unit(&tokens, settings.privacy.unit, shares, PUBLIC_SEED)?;
         let words: Vec<String> = vocabulary.words().iter().map(|word| word.to_string()).collect();
-        let [train, test] = sides.writing(tokens, &vocabulary)?;
+        let [mut train, test] = sides.writing(tokens, &vocabulary)?;
+        let canaries =
+            settings.canaries.map(|it| Canaries::draw(it, vocabulary.len(), releases.source()));
+        if let Some(canaries) = &canaries {
+            train.append_phrases(&canaries.inserted());
+        }
         let grams = match releases.noise(GRAMS) {
             None => plain::count(&train, settings.order()),
             Some(noise) => {
@@ -164,11 +177,15 @@ impl Application for TypeaheadRun {
         let stage = Stage::begin("choosing probabilities", Size::Unknown);
         let typeahead = Typeahead::new(smooth::model(&grams), words, tokeniser);
         drop(stage);
-        Ok(Self { typeahead, grams, test, remarks, released })
+        Ok(Self { typeahead, grams, test, canaries, remarks, released })
     }
 
     fn task(&self) -> &NoSteps {
         &NoSteps
+    }
+
+    fn first_files(&self, folder: &RunFolder) -> Result<(), Failure> {
+        Ok(self.canaries.iter().try_for_each(|canaries| folder.write_canaries(canaries))?)
     }
 
     fn start(&self, _: &Settings, _: &mut Releases<'_>) -> Result<Start, Failure> {
