@@ -35,11 +35,9 @@ fn trained(settings: Settings) -> (FittedTypeahead, Option<Canaries>, String) {
 
 #[test]
 fn canaries_are_learned_as_the_text_of_writers_of_their_own() {
-    let (plain, none, public) = trained(settings(None));
-    assert!(none.is_none() && !public.contains("canaries"));
-    let (model, canaries, public) = trained(settings(Some(ASKED)));
-    assert!(public.contains("20 random phrases were inserted 40 times each"), "{public}");
-    assert!(public.contains("each insertion is a line of its own"), "{public}");
+    let (plain, none, _) = trained(settings(None));
+    assert!(none.is_none());
+    let (model, canaries, _) = trained(settings(Some(ASKED)));
     let canaries = canaries.unwrap();
     // Forty lines of their own are more than what two thousand others say of any two words.
     let after = |model: &FittedTypeahead, [first, second, third]: [u32; 3]| {
@@ -60,6 +58,16 @@ fn canaries_are_learned_as_the_text_of_writers_of_their_own() {
     assert!(learned(true) > 0.9 && learned(false) < 0.1, "{} {}", learned(true), learned(false));
     // Whoever was held out stays so.
     assert_eq!(model.quality.unwrap().words, plain.quality.unwrap().words);
+}
+
+#[test]
+fn the_certificate_speaks_of_canaries() {
+    let private =
+        |canaries| trained(Settings { method: Method::Ngrams, seed: None, ..settings(canaries) }).2;
+    assert!(!private(None).contains("canaries"));
+    let public = private(Some(ASKED));
+    assert!(public.contains("20 random phrases were inserted 40 times each"), "{public}");
+    assert!(public.contains("each insertion is a line of its own"), "{public}");
 }
 
 #[test]
