@@ -9,7 +9,8 @@ use organza_train::Ended;
 use organza_typeahead::{Method, Session, Settings};
 
 const EPSILON: f64 = 0.5;
-const DELTA: f64 = 1e-6;
+/// Small, so that a bound that is wrong once in a million has something to say.
+const DELTA: f64 = 1e-12;
 /// A sound run is flagged once in so many.
 const FALSE_ALARM: f64 = 1e-6;
 

@@ -48,14 +48,14 @@ fn canaries_are_learned_as_the_text_of_writers_of_their_own() {
         assert!(after(&model, *phrase) > 0.5, "{}", after(&model, *phrase));
         assert!(after(&plain, *phrase) < 0.5, "{}", after(&plain, *phrase));
     }
-    // A coin decides whether a phrase is learned.
+    // A coin decides whether a phrase is learned; some share two words with one that is.
     let learned = |inserted: bool| {
         let tossed = canaries.tossed.iter().filter(|it| it.inserted == inserted);
         let more = |it: &[u32; 3]| after(&model, *it) > 2.0 * after(&plain, *it);
         let found: Vec<bool> = tossed.map(|it| more(&it.phrase)).collect();
         found.iter().filter(|more| **more).count() as f64 / found.len() as f64
     };
-    assert!(learned(true) > 0.9 && learned(false) < 0.1, "{} {}", learned(true), learned(false));
+    assert!(learned(true) > 0.9 && learned(false) < 0.4, "{} {}", learned(true), learned(false));
     // Whoever was held out stays so.
     assert_eq!(model.quality.unwrap().words, plain.quality.unwrap().words);
 }
