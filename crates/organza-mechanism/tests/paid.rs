@@ -202,6 +202,7 @@ fn counts_and_items_are_paid_for_and_released_once() {
     let source = RandomSource::from_seed(7);
     let neighbouring = Neighbouring::AddRemove;
     let cells = HistogramPlan::new(HistogramSettings {
+        dense: 0,
         cells: 3,
         neighbouring,
         bound: Bound::Total(1),

@@ -139,6 +139,7 @@ impl ReleasePlan {
             unreachable!("asked where the items are public")
         };
         HistogramPlan::new(HistogramSettings {
+            dense: 0,
             cells: cells.max(1) as u64,
             neighbouring: self.neighbouring,
             bound: Bound::Norm(1.0),

@@ -93,10 +93,11 @@ fn main() -> Result<(), Failed> {
                 let found = quality(&writing(&texts, typeahead), typeahead.model(), usize::MAX);
                 first += found.first / seeds as f64;
                 three += found.three / seeds as f64;
-                let orders = fitted.grams.orders().iter();
-                let sizes: Vec<usize> = orders.map(|order| order.len()).collect();
-                about =
-                    format!("{} words, {sizes:?} n-grams, {seconds:.1} s", typeahead.words().len());
+                let sizes: Vec<usize> = fitted.released.iter().map(|it| it.counts.len()).collect();
+                about = format!(
+                    "{} words, {sizes:?} released, {seconds:.1} s",
+                    typeahead.words().len()
+                );
             }
             println!("{method} epsilon {epsilon}: {first:.4} / {three:.4}   ({about})");
         }

@@ -1,11 +1,9 @@
 //! Typeahead as an application of the engine: what is released. No steps follow.
 
-use crate::grams::Grams;
 use crate::plain;
 use crate::quality::{Quality, quality};
-use crate::release::{ReleasePlan, STAGES};
+use crate::release::{ReleasePlan, Released, STAGES};
 use crate::settings::{Settings, VOCABULARY_DELTA};
-use crate::smooth;
 use crate::typeahead::Typeahead;
 use organza_data::settings::{PUBLIC_SEED, SplitSettings, VocabularyOrigin};
 use organza_data::split::{Shares, Sides};
@@ -39,7 +37,7 @@ pub struct Text {
 #[derive(Debug)]
 pub struct TypeaheadRun {
     typeahead: Typeahead,
-    grams: Grams,
+    stages: Vec<Released>,
     test: Writing,
     canaries: Option<Canaries>,
     remarks: Vec<String>,
@@ -52,7 +50,7 @@ pub struct FittedTypeahead {
     /// What completes.
     pub typeahead: Typeahead,
     /// What was released.
-    pub grams: Grams,
+    pub released: Vec<Released>,
     /// How good it is on writers that were held out; none if nobody was. *Not private.*
     pub quality: Option<Quality>,
 }
@@ -122,7 +120,7 @@ impl Application for TypeaheadRun {
         });
         let grams = Phase {
             name: GRAMS,
-            releases: STAGES[..settings.order()].to_vec(),
+            releases: STAGES[..settings.shares().len()].to_vec(),
             until: 1.0,
             events: Box::new(|noise| Ok(plan(settings, noise).events()?)),
         };
@@ -160,24 +158,21 @@ impl Application for TypeaheadRun {
         if let Some(canaries) = &canaries {
             train.append_phrases(&canaries.inserted());
         }
-        let grams = match releases.noise(GRAMS) {
-            None => plain::count(&train, settings.order()),
+        let (model, stages) = match releases.noise(GRAMS) {
+            None => (plain::model(&train, settings.order()), Vec::new()),
             Some(noise) => {
                 let source = releases.source().clone();
                 let charge = |charge| releases.charge(charge).map_err(Failure::from);
-                plan(settings, noise).release(&train, &source, charge)?
+                plan(settings, noise).release(&words, &train, &source, charge)?
             }
         };
-        let fact = |(name, number): (&str, usize)| PublicFact {
-            name: name.replace("counts", "").trim().to_owned() + "s",
-            value: number.to_string(),
+        let fact = |stage: &Released| PublicFact {
+            name: stage.name.clone(),
+            value: stage.counts.len().to_string(),
         };
-        let numbers = [words.len()].into_iter().chain(grams.orders().iter().map(|it| it.len()));
-        let released = STAGES.into_iter().zip(numbers).map(fact).collect();
-        let stage = Stage::begin("choosing probabilities", Size::Unknown);
-        let typeahead = Typeahead::new(smooth::model(&grams), words, tokeniser);
-        drop(stage);
-        Ok(Self { typeahead, grams, test, canaries, remarks, released })
+        let released = stages.iter().map(fact).collect();
+        let typeahead = Typeahead::new(model, words, tokeniser);
+        Ok(Self { typeahead, stages, test, canaries, remarks, released })
     }
 
     fn task(&self) -> &NoSteps {
@@ -211,14 +206,14 @@ impl Application for TypeaheadRun {
         certificate: &Certificate,
         folder: Option<&RunFolder>,
     ) -> Result<FittedTypeahead, Failure> {
-        let Self { typeahead, grams, test, .. } = self;
+        let Self { typeahead, stages, test, .. } = self;
         let quality = (test.units() > 0).then(|| quality(&test, typeahead.model(), MOST_WORDS));
         if let Some(folder) = folder {
             let _stage = Stage::begin("writing the model", Size::Unknown);
-            grams.write(folder, &certificate.metadata())?;
+            Released::write(&stages, folder, &certificate.metadata())?;
             typeahead.write(folder, &certificate.metadata())?;
         }
-        Ok(FittedTypeahead { typeahead, grams, quality })
+        Ok(FittedTypeahead { typeahead, released: stages, quality })
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) fn section(typeahead: &Typeahead) -> Section {
     let levels = model.levels().iter().map(|level| {
         let classes = match &level.context {
             Context::Symbols(_) => None,
-            Context::Class(classes) => Some(classes),
+            Context::Class { of_symbol, .. } => Some(of_symbol),
         };
         json!({
             "length": level.length(),

@@ -7,8 +7,13 @@ use organza_data::Writing;
 pub enum Context {
     /// So many symbols, as they are.
     Symbols(usize),
-    /// The class of a symbol, by symbol, and the symbol after it.
-    Class(Vec<u32>),
+    /// So many symbols, of which the first counts by its class.
+    Class {
+        /// The class of each symbol.
+        of_symbol: Vec<u32>,
+        /// How many symbols.
+        length: usize,
+    },
 }
 
 /// The contexts of one kind, each with a part of the probability for some words, in the order of words, and what it leaves to
@@ -56,16 +61,39 @@ impl Level {
         }
     }
 
+    /// Adds a context with the probabilities of some words, in the order of words; the others share what is left as they do in `others`,
+    /// the probabilities of all words, from the first word.
+    pub(crate) fn push_listed(&mut self, key: u64, listed: &[(u32, f32)], others: &[f32]) {
+        let of = |word: u32| others[(word - Writing::FIRST_WORD) as usize];
+        let sum = |part: &dyn Fn(&(u32, f32)) -> f32| -> f64 {
+            listed.iter().map(|it| f64::from(part(it))).sum()
+        };
+        let left = (1.0 - sum(&|it| it.1)).max(0.0) / (1.0 - sum(&|it| of(it.0))).max(1e-9);
+        let part = |(word, probability): &(u32, f32)| {
+            (*word, (f64::from(*probability) - left * f64::from(of(*word))) as f32)
+        };
+        self.push(key, listed.iter().map(part));
+        if let (Some(last), false) = (self.left.last_mut(), listed.is_empty()) {
+            *last = left as f32;
+        }
+    }
+
+    /// Adds a context with the probabilities of all words, from the first word, of which those are listed that differ from `others` by more than
+    /// `least`.
+    pub(crate) fn push_over(&mut self, key: u64, row: &[f32], others: &[f32], least: f32) {
+        let all = (Writing::FIRST_WORD..).zip(row.iter().zip(others));
+        let listed = all.filter(|(_, (one, other))| (*one - *other).abs() > least);
+        let listed: Vec<(u32, f32)> = listed.map(|(word, (one, _))| (word, *one)).collect();
+        self.push_listed(key, &listed, others);
+    }
+
     /// The number of a context that a row ends with; none if the row is too short, or is not about words.
     pub(crate) fn key(&self, row: &[u32], symbols: u32) -> Option<u64> {
         let length = self.length();
         let row = &row[row.len().checked_sub(length)?..];
-        if row.contains(&Writing::OTHER) {
-            return None;
-        }
         let first = match &self.context {
             Context::Symbols(_) => *row.first()?,
-            Context::Class(classes) => *classes.get(*row.first()? as usize)?,
+            Context::Class { of_symbol, .. } => *of_symbol.get(*row.first()? as usize)?,
         };
         let add = |key: u64, symbol: &u32| key * u64::from(symbols) + u64::from(*symbol);
         Some(row[1..].iter().fold(first.into(), add))
@@ -74,8 +102,7 @@ impl Level {
     /// How many symbols a context has.
     pub fn length(&self) -> usize {
         match self.context {
-            Context::Symbols(length) => length,
-            Context::Class(_) => 2,
+            Context::Symbols(length) | Context::Class { length, .. } => length,
         }
     }
 
@@ -109,7 +136,9 @@ impl Level {
         let known = words.iter().all(|word| (Writing::FIRST_WORD..symbols).contains(word));
         let classes = match context {
             Context::Symbols(length) => (1..8).contains(length),
-            Context::Class(classes) => classes.len() == symbols as usize,
+            Context::Class { of_symbol, length } => {
+                of_symbol.len() == symbols as usize && (1..8).contains(length)
+            }
         };
         let sorted = |ends: &[u32]| words[ends[0] as usize..ends[1] as usize].is_sorted();
         rising && ends && sizes && known && classes && starts.windows(2).all(sorted)

@@ -9,9 +9,9 @@
 
 mod application;
 mod arpa;
+mod bayes;
 mod box_to_type;
-mod candidates;
-mod grams;
+mod endings;
 mod level;
 mod model;
 mod page;
@@ -20,17 +20,16 @@ mod quality;
 mod release;
 mod saved;
 pub mod settings;
-mod smooth;
 mod tensors;
 mod typeahead;
 
 pub use application::{FittedTypeahead, NoSteps, Text, TypeaheadRun, fit};
 pub use arpa::back_off;
-pub use grams::{Grams, Order};
 pub use level::{Context, Level};
 pub use model::{Likely, Model};
 pub use page::page;
 pub use quality::{Quality, quality};
+pub use release::Released;
 pub use saved::{ARPA, MODEL, NGRAMS, SavedError, WORDS};
 pub use settings::{Method, Rules, Settings};
 pub use typeahead::{Completion, Phrase, Typeahead};

@@ -1,7 +1,7 @@
 //! The page of a run, from its files alone.
 
-use crate::grams::Grams;
 use crate::quality::Quality;
+use crate::release::Released;
 use crate::settings::Settings;
 use crate::typeahead::Typeahead;
 use crate::{box_to_type, saved};
@@ -29,10 +29,11 @@ const FILES: [(&str, &str); 4] = [
 pub fn page(path: &Path) -> Result<Page, RunFilesError> {
     let files = RunFiles::<Settings>::read(path)?;
     let typeahead = Typeahead::open(path).map_err(Failure::from)?;
-    let grams = Grams::open(path).map_err(Failure::from)?;
+    let stages = Released::open(path).map_err(Failure::from)?;
     let quality = files.summary.get("quality").cloned();
     let quality: Option<Quality> = quality.and_then(|it| serde_json::from_value(it).ok());
-    let sections = [released(&typeahead, &grams)].into_iter().chain(quality.as_ref().map(measured));
+    let sections =
+        [released(&typeahead, &stages)].into_iter().chain(quality.as_ref().map(measured));
     Ok(files.page(Additions {
         first: Some(box_to_type::section(&typeahead)),
         sections: sections.collect(),
@@ -41,41 +42,38 @@ pub fn page(path: &Path) -> Result<Page, RunFilesError> {
     }))
 }
 
-/// What was released per order.
-fn released(typeahead: &Typeahead, grams: &Grams) -> Section {
-    let number = |value: f64| Cell::number(value, format!("{value:.2}"));
+/// What was released per stage.
+fn released(typeahead: &Typeahead, stages: &[Released]) -> Section {
     let mut table = Table::new(
-        "n-grams",
-        ["order", "released", "deviation of the noise of a count", "with the largest counts"],
+        "released",
+        ["stage", "released", "deviation of the noise of a count", "with the largest counts"],
     );
-    let words = typeahead.words().len();
-    let of_words = typeahead.complete("", SHOWN).iter().map(|it| it.word).collect::<Vec<_>>();
-    table = table.row([
-        "words".into(),
-        Cell::number(words as f64, words.to_string()),
-        number(f64::from(grams.deviation)),
-        of_words.join(", ").into(),
-    ]);
-    for (order, length) in grams.orders().iter().zip(2_usize..) {
-        let mut largest: Vec<usize> = (0..order.len()).collect();
+    for stage in stages {
+        let mut largest: Vec<usize> = (0..stage.counts.len()).collect();
         let by_count = |one: &usize, other: &usize| {
-            order.counts()[*other].total_cmp(&order.counts()[*one]).then(one.cmp(other))
+            stage.counts[*other].total_cmp(&stage.counts[*one]).then(one.cmp(other))
         };
         largest.sort_unstable_by(by_count);
-        let shown: Vec<String> = largest
-            .iter()
-            .take(SHOWN)
-            .map(|place| typeahead.text_of(grams, length, *place))
-            .collect();
+        let text = |place: &usize| {
+            let symbols = &stage.symbols[place * stage.length..][..stage.length];
+            typeahead.text_of(symbols)
+        };
+        // Endings are numbers, not words.
+        let shown: Vec<String> = match stage.name.contains("endings") {
+            true => Vec::new(),
+            false => largest.iter().take(SHOWN).map(text).collect(),
+        };
+        let number = stage.counts.len();
+        let deviation = f64::from(stage.deviation);
         table = table.row([
-            format!("{length} words").into(),
-            Cell::number(order.len() as f64, order.len().to_string()),
-            number(order.deviation()),
+            stage.name.as_str().into(),
+            Cell::number(number as f64, number.to_string()),
+            Cell::number(deviation, format!("{deviation:.2}")),
             shown.join(", ").into(),
         ]);
     }
     Section::new("What was released")
-        .text("Noisy counts of writers, each writer with a weight of 1 over all they wrote. From these alone everything is completed, so that looking costs nothing.")
+        .text("Noisy counts of writers, each writer with a weight of 1 over all they wrote; `^` is the beginning of a sentence. From these alone everything is completed, so that looking costs nothing.")
         .table(table)
 }
 

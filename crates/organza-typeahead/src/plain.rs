@@ -1,34 +1,49 @@
 //! N-grams without privacy, to compare with.
 
-use crate::candidates::Candidates;
-use crate::grams::{Grams, Order};
+use crate::level::{Context, Level};
+use crate::model::Model;
 use organza_data::Writing;
 use rayon::prelude::*;
 
-/// The exact counts of all n-grams up to an order: how many writers have each. *Not private.*
-pub fn count(writing: &Writing, order: usize) -> Grams {
-    let mut words = vec![0.0; writing.symbols() as usize];
+/// What is taken from each count, for words that were not seen.
+const DISCOUNT: f32 = 0.75;
+
+/// The model of exact counts of all n-grams up to an order, by interpolated Kneser-Ney smoothing: an n-gram counts as often as it occurs, or, below
+/// the longest order, with as many words before it. *Not private.*
+pub fn model(writing: &Writing, order: usize) -> Model {
+    let symbols = u64::from(writing.symbols());
     let rows = || (0..writing.units()).map(|unit| writing.unit(unit));
-    for word in rows().flatten().filter(|word| **word >= Writing::FIRST_WORD) {
-        words[*word as usize] += 1.0;
-    }
-    let mut grams = Grams { words, deviation: 0.0, orders: Vec::new() };
-    for _ in 1..order {
-        let candidates = Candidates::next(&grams);
-        let mut all: Vec<u64> = Vec::new();
-        let mut cells = Vec::new();
-        for row in rows() {
-            candidates.of_row(row, &mut cells);
-            all.append(&mut cells);
+    let mut words = vec![f32::MIN_POSITIVE; symbols as usize];
+    rows().flatten().for_each(|symbol| words[*symbol as usize] += 1.0);
+    let fits = |row: &[u32]| {
+        let (word, context) = row.split_last().unwrap_or((&Writing::END, &[]));
+        *word >= Writing::FIRST_WORD && !context.contains(&Writing::OTHER)
+    };
+    let key = |row: &[u32]| row.iter().fold(0, |key, it| key * symbols + u64::from(*it));
+    // The n-grams of the order above, without their first words.
+    let mut above: Option<Vec<u64>> = None;
+    let mut levels = Vec::new();
+    for length in (2..=order).rev() {
+        let mut keys: Vec<u64> = match above.take() {
+            Some(keys) => keys,
+            None => {
+                rows().flat_map(|row| row.windows(length).filter(|it| fits(it)).map(key)).collect()
+            }
+        };
+        keys.par_sort_unstable();
+        let mut level = Level::new(Context::Symbols(length - 1));
+        for of_context in keys.chunk_by(|one, other| one / symbols == other / symbols) {
+            let total = of_context.len() as f32;
+            let following = of_context
+                .chunk_by(|one, other| one == other)
+                .map(|run| ((run[0] % symbols) as u32, (run.len() as f32 - DISCOUNT) / total));
+            level.push(of_context[0] / symbols, following);
         }
-        all.par_sort_unstable();
-        let cells = all.chunk_by(|one, other| one == other).map(|run| {
-            let (context, word) = candidates.of_cell(run[0]);
-            (context, word, run.len() as f32)
-        });
-        let suffix = |context, word| grams.next_suffix(context, word);
-        let order = Order::new(grams.next_contexts(), cells, suffix, 0.0);
-        grams.orders.push(order);
+        levels.push(level);
+        let scale = symbols.pow(length as u32 - 1);
+        keys.dedup();
+        above = Some(keys.into_iter().map(|key| key % scale).collect());
     }
-    grams
+    levels.reverse();
+    Model::new(words, levels)
 }

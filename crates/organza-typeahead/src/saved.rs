@@ -1,9 +1,9 @@
 //! The files of a model, and how they are read back.
 
 use crate::arpa;
-use crate::grams::{Grams, Order};
 use crate::level::{Context, Level};
 use crate::model::Model;
+use crate::release::Released;
 use crate::settings::Settings;
 pub use crate::tensors::SavedError;
 use crate::tensors::{SavedTensors, Tensors};
@@ -21,26 +21,26 @@ pub const NGRAMS: &str = "ngrams.safetensors";
 pub const WORDS: &str = "vocabulary.txt";
 /// The model for others to read, as far as they can.
 pub const ARPA: &str = "model.arpa";
-/// The deviations of the noise, among the metadata of what was released, and the lengths of contexts, among those of the model.
-const DEVIATIONS: &str = "deviations";
+/// What the stages are, among the metadata of what was released, and the lengths of contexts, among those of the model.
+const NAMES: &str = "stages";
 const LENGTHS: &str = "context_lengths";
 
-impl Grams {
+impl Released {
     /// Writes what was released into the folder of its run.
     pub(crate) fn write(
-        &self,
+        all: &[Self],
         folder: &RunFolder,
         metadata: &BTreeMap<String, String>,
     ) -> Result<(), Failure> {
         let mut tensors = Tensors::default();
-        tensors.add("1_counts", self.words());
-        for (order, length) in self.orders().iter().zip(2..) {
-            tensors.add(format!("{length}_starts"), order.starts());
-            tensors.add(format!("{length}_words"), order.words());
-            tensors.add(format!("{length}_counts"), order.counts());
+        for (stage, place) in all.iter().zip(1..) {
+            tensors.add(format!("{place}_symbols"), &stage.symbols);
+            tensors.add(format!("{place}_counts"), &stage.counts);
         }
+        let stages: Vec<(&str, usize, f32)> =
+            all.iter().map(|it| (it.name.as_str(), it.length, it.deviation)).collect();
         let mut metadata = metadata.clone();
-        metadata.insert(DEVIATIONS.to_owned(), serde_json::to_string(&self.deviations())?);
+        metadata.insert(NAMES.to_owned(), serde_json::to_string(&stages)?);
         Ok(tensors.write(folder, NGRAMS, &metadata)?)
     }
 
@@ -48,26 +48,20 @@ impl Grams {
     ///
     /// # Errors
     /// If a file is missing or damaged.
-    pub fn open(path: &Path) -> Result<Self, SavedError> {
+    pub fn open(path: &Path) -> Result<Vec<Self>, SavedError> {
         let saved = SavedTensors::read(path, NGRAMS)?;
-        let deviations = saved.metadata(DEVIATIONS)?;
-        let deviations: Vec<f32> =
-            serde_json::from_str(&deviations).map_err(|error| saved.bad(error))?;
-        let (first, deviations) =
-            deviations.split_first().ok_or_else(|| saved.bad("it has no words"))?;
+        let stages: Vec<(String, usize, f32)> =
+            serde_json::from_str(&saved.metadata(NAMES)?).map_err(|it| saved.bad(it))?;
         let tensors = saved.tensors()?;
-        let words = saved.list(&tensors, "1_counts")?;
-        let mut grams = Self { words, deviation: *first, orders: Vec::new() };
-        for (deviation, length) in deviations.iter().zip(2..) {
-            let starts = saved.list(&tensors, &format!("{length}_starts"))?;
-            let words = saved.list(&tensors, &format!("{length}_words"))?;
-            let counts = saved.list(&tensors, &format!("{length}_counts"))?;
-            let (contexts, symbols) = (grams.next_contexts(), grams.symbols());
-            let order = Order::read(starts, words, counts, *deviation, contexts, symbols);
-            let order = order.ok_or_else(|| saved.bad("its tables do not fit each other"))?;
-            grams.orders.push(order);
-        }
-        Ok(grams)
+        let stage = |((name, length, deviation), place): ((String, usize, f32), usize)| {
+            let symbols: Vec<u32> = saved.list(&tensors, &format!("{place}_symbols"))?;
+            let counts: Vec<f32> = saved.list(&tensors, &format!("{place}_counts"))?;
+            match symbols.len() == counts.len().saturating_mul(length) {
+                true => Ok(Self { name, length, symbols, counts, deviation }),
+                false => Err(saved.bad("its lists do not fit each other")),
+            }
+        };
+        stages.into_iter().zip(1..).map(stage).collect()
     }
 }
 
@@ -90,18 +84,13 @@ impl Typeahead {
             tensors.add(format!("{place}_words"), &level.words);
             tensors.add(format!("{place}_parts"), &level.parts);
             tensors.add(format!("{place}_left"), &level.left);
-            if let Context::Class(classes) = &level.context {
-                tensors.add(format!("{place}_classes"), classes);
+            if let Context::Class { of_symbol, .. } = &level.context {
+                tensors.add(format!("{place}_classes"), of_symbol);
             }
         }
-        let lengths: Vec<Option<usize>> = model
-            .levels()
-            .iter()
-            .map(|level| match level.context {
-                Context::Symbols(length) => Some(length),
-                Context::Class(_) => None,
-            })
-            .collect();
+        let length =
+            |level: &Level| (level.length(), matches!(level.context, Context::Class { .. }));
+        let lengths: Vec<(usize, bool)> = model.levels().iter().map(length).collect();
         let mut metadata = metadata.clone();
         metadata.insert(LENGTHS.to_owned(), serde_json::to_string(&lengths)?);
         tensors.write(folder, MODEL, &metadata)?;
@@ -126,17 +115,20 @@ impl Typeahead {
         let tokeniser = settings.data.tokeniser().map_err(|it| bad(SETTINGS, &it))?;
         let words = read_words(&path.join(WORDS)).map_err(|it| bad(WORDS, &it))?;
         let saved = SavedTensors::read(path, MODEL)?;
-        let lengths: Vec<Option<usize>> =
+        let lengths: Vec<(usize, bool)> =
             serde_json::from_str(&saved.metadata(LENGTHS)?).map_err(|it| saved.bad(it))?;
         let tensors = saved.tensors()?;
         let alone: Vec<f32> = saved.list(&tensors, "0_parts")?;
         let symbols = alone.len() as u32;
         let mut levels = Vec::new();
-        for (length, place) in lengths.into_iter().zip(1..) {
+        for ((length, by_class), place) in lengths.into_iter().zip(1..) {
             let level = Level {
-                context: match length {
-                    Some(length) => Context::Symbols(length),
-                    None => Context::Class(saved.list(&tensors, &format!("{place}_classes"))?),
+                context: match by_class {
+                    false => Context::Symbols(length),
+                    true => {
+                        let of_symbol = saved.list(&tensors, &format!("{place}_classes"))?;
+                        Context::Class { of_symbol, length }
+                    }
                 },
                 keys: saved.list(&tensors, &format!("{place}_keys"))?,
                 starts: saved.list(&tensors, &format!("{place}_starts"))?,

@@ -133,7 +133,7 @@ impl Settings {
         optional("--vocabulary-size", data.vocabulary_size, |size| *size >= 2, "at least 2")?;
         let share = rules.vocabulary_share;
         require("--vocabulary-share", share, is_between(share), BETWEEN)?;
-        require("--order", rules.order, (1..=4).contains(&rules.order), "from 1 to 4")?;
+        require("--order", rules.order, (1..=3).contains(&rules.order), "from 1 to 3")?;
         if let VocabularyOrigin::Private { words_per_unit, .. } = data.vocabulary {
             at_least_one("--words-per-unit", words_per_unit)?;
         }
@@ -150,13 +150,12 @@ impl Settings {
         self.privacy.neighbouring
     }
 
-    /// The parts of 1 / deviation^2 that words, bigrams and so on get.
+    /// The parts of 1 / deviation^2 that the stages get: words, what follows endings, words, and two words.
     pub(crate) fn shares(&self) -> &'static [f64] {
         match self.order() {
             1 => &[1.0],
-            2 => &[0.05, 0.95],
-            3 => &[0.03, 0.57, 0.4],
-            _ => &[0.03, 0.47, 0.35, 0.15],
+            2 => &[0.03, 0.1, 0.87],
+            _ => &[0.03, 0.1, 0.47, 0.4],
         }
     }
 

@@ -1,6 +1,5 @@
 //! A typeahead, ready for use: from what was typed to what may come.
 
-use crate::grams::Grams;
 use crate::model::{Likely, Model};
 use organza_data::{Tokeniser, Writing};
 use std::collections::HashMap;
@@ -137,20 +136,12 @@ impl Typeahead {
         self.complete(typed, number).into_iter().map(continued).collect()
     }
 
-    /// The words of an n-gram of so many words, by its place in what was released.
-    pub(crate) fn text_of(&self, grams: &Grams, length: usize, place: usize) -> String {
-        let name = |symbol: u32| match symbol.checked_sub(Writing::FIRST_WORD) {
+    /// The words of an n-gram; the end of a sentence is a caret.
+    pub(crate) fn text_of(&self, symbols: &[u32]) -> String {
+        let name = |symbol: &u32| match symbol.checked_sub(Writing::FIRST_WORD) {
             Some(word) => self.words.get(word as usize).map_or("?", String::as_str),
             None => "^",
         };
-        let mut place = place as u32;
-        let mut words = Vec::new();
-        for order in grams.orders()[..length - 1].iter().rev() {
-            words.push(name(order.words()[place as usize]));
-            place = order.context_of(place);
-        }
-        words.push(name(place));
-        words.reverse();
-        words.join(" ")
+        symbols.iter().map(name).collect::<Vec<_>>().join(" ")
     }
 }

@@ -9,6 +9,7 @@ use organza::mechanism::{RandomSource, UnitCounts};
 pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (neighbouring, delta) = (Neighbouring::AddRemove, 1e-6);
     let plan = HistogramPlan::new(HistogramSettings {
+        dense: 0,
         cells: 5,
         neighbouring,
         bound: Bound::Norm(2.0),

@@ -177,7 +177,6 @@ pub(super) fn show(
     let Trained { settings, finished, .. } = trained;
     let (typeahead, quality) = (&finished.model.typeahead, finished.model.quality);
     let private = finished.certificate.private;
-    let grams = finished.model.grams.orders().iter().map(|order| order.len()).sum::<usize>();
     let found = quality.map(|it| {
         format!(
             "first {:.3}, by frequency {:.3}; among three {:.3}",
@@ -189,7 +188,6 @@ pub(super) fn show(
     let told = Told {
         figures: vec![
             Figure::private("words", typeahead.words().len()).in_run(private).named("words"),
-            Figure::private("ngrams", grams).in_run(private).named("n-grams"),
             Figure::not_private("quality", quality).shown("next word", found.unwrap_or_default()),
         ],
         nothing_learned: is_none.then_some(NOTHING_LEARNED),

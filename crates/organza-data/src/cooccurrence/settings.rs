@@ -38,7 +38,14 @@ impl CooccurrenceSettings {
             (unit, _) => return Err(DataError::NoSuchUnit(unit)),
         };
         let Self { neighbouring, noise, bar, .. } = *self;
-        Ok(HistogramPlan::new(HistogramSettings { cells, neighbouring, bound, noise, bar })?)
+        Ok(HistogramPlan::new(HistogramSettings {
+            dense: 0,
+            cells,
+            neighbouring,
+            bound,
+            noise,
+            bar,
+        })?)
     }
 
     /// Checks that `units` of `samples` are what the settings speak about.

@@ -28,6 +28,7 @@ impl UnitSizes {
     /// If epsilon is not positive.
     pub fn new(neighbouring: Neighbouring, epsilon: f64) -> Result<Self, DataError> {
         let plan = HistogramPlan::new(HistogramSettings {
+            dense: 0,
             cells: 2 * BINS,
             neighbouring,
             bound: Bound::Total(2),

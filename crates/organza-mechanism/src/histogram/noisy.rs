@@ -10,6 +10,7 @@ use std::ops::Range;
 const OCCUPIED: u64 = 0;
 const SKIPS: u64 = 1;
 const EMPTY: u64 = 2;
+const DENSE: u64 = 3;
 /// How many there are, so that the next part has others.
 const SHARDS: u64 = 4;
 
@@ -41,8 +42,15 @@ impl NoisyHistogram {
         private: bool,
     ) -> Self {
         let cells = match plan.bar_in_steps() {
-            None => dense(&plan, sums, random),
-            Some(bar) => above(&plan, bar, sums, random),
+            None => dense(&plan, plan.settings().cells, sums, random, OCCUPIED),
+            Some(bar) => {
+                let first = plan.settings().dense;
+                let (below, others) =
+                    sums.split_at(sums.partition_point(|(cell, _)| *cell < first));
+                let mut cells = dense(&plan, first, below, random, DENSE);
+                cells.append(&mut above(&plan, bar, others, random));
+                cells
+            }
         };
         Self { plan, cells, private }
     }
@@ -83,13 +91,13 @@ fn noisy(count: u64, noise: i64) -> i64 {
 fn with_noise<Counts: Iterator<Item = (u64, u64)>>(
     plan: &HistogramPlan,
     number: u64,
-    source: &StepRandom,
+    (source, substream): (&StepRandom, u64),
     bar: Option<i64>,
     counts: impl Fn(Range<u64>) -> Counts + Sync,
 ) -> Vec<(u64, i64)> {
     let stage = Stage::begin("drawing noise", Size::Hidden(number));
     let part = |part: u64| {
-        let mut random = source.shard(SHARDS * part + OCCUPIED);
+        let mut random = source.shard(SHARDS * part + substream);
         let first = part * CELLS_AT_ONCE;
         let range = first..number.min(first + CELLS_AT_ONCE);
         stage.add(range.end - first);
@@ -104,14 +112,22 @@ fn with_noise<Counts: Iterator<Item = (u64, u64)>>(
     }
 }
 
-fn dense(plan: &HistogramPlan, sums: &[(u64, u64)], source: &StepRandom) -> Vec<(u64, i64)> {
-    with_noise(plan, plan.settings().cells, source, None, |range| {
+/// Noise on the first cells, whatever their counts.
+fn dense(
+    plan: &HistogramPlan,
+    cells: u64,
+    sums: &[(u64, u64)],
+    source: &StepRandom,
+    substream: u64,
+) -> Vec<(u64, i64)> {
+    with_noise(plan, cells, (source, substream), None, |range| {
         let before = sums.partition_point(|(cell, _)| *cell < range.start);
         let mut sums = sums[before..].iter().peekable();
         range.map(move |cell| sums.next_if(|(next, _)| *next == cell).copied().unwrap_or((cell, 0)))
     })
 }
 
+/// Noise on the cells after the first ones, of which those at or above the bar are kept.
 fn above(
     plan: &HistogramPlan,
     bar: i64,
@@ -120,14 +136,14 @@ fn above(
 ) -> Vec<(u64, i64)> {
     let occupied =
         |range: Range<u64>| sums[range.start as usize..range.end as usize].iter().copied();
-    let mut cells = with_noise(plan, sums.len() as u64, source, Some(bar), occupied);
+    let mut cells = with_noise(plan, sums.len() as u64, (source, OCCUPIED), Some(bar), occupied);
     let noise = plan.noise().above(bar).expect("the plan has checked that noise reaches its bar");
     let mut skips = source.shard(SKIPS);
     let mut values = source.shard(EMPTY);
     let mut occupied = sums.iter().map(|(cell, _)| *cell).peekable();
-    // The number of the next empty cell among the empty ones, and how many occupied ones lie before it.
-    let (mut place, mut before) = (0, 0);
-    let empty = plan.settings().cells - sums.len() as u64;
+    // The number of the next empty cell among the empty ones, and how many cells that are none of them lie before it.
+    let (mut place, mut before) = (0, plan.settings().dense);
+    let empty = plan.settings().cells - before - sums.len() as u64;
     loop {
         place += noise.skip(empty - place, &mut skips);
         if place == empty {

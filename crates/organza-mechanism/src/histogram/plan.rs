@@ -31,7 +31,7 @@ const MOST_CELLS: u64 = 1 << 48;
 ///   (|u - v|^2 = |u|^2 + |v|^2 - 2 uv), and one unit is at most c. On whole numbers x + round(N) =
 ///   round(x + N): a post-processing of the Gaussian mechanism.
 ///
-/// The bar is public and is met by noisy counts, so it is a post-processing too.
+/// The bar is public and is met by noisy counts, so it is a post-processing too; and so is to let it be for the first cells.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HistogramPlan {
     settings: HistogramSettings,
@@ -84,6 +84,10 @@ impl HistogramPlan {
                 ));
             }
         };
+        if settings.bar.is_some() && settings.dense > settings.cells.min(MOST_DENSE) {
+            let reason = "they are no more than all cells, and 2^27";
+            return Err(PlanError::new("dense cells", settings.dense, reason, "take fewer"));
+        }
         let bar = match settings.bar {
             Some(bar) => Some(checked_bar(bar, step, &noise)?),
             None if settings.cells > MOST_DENSE => {
@@ -130,7 +134,7 @@ impl HistogramPlan {
         self.noise.deviation() * self.step
     }
 
-    /// How likely a cell with this true count is released.
+    /// How likely a cell with this true count is released, if the bar is for it.
     pub fn chance_above(&self, count: f64) -> f64 {
         self.bar.map_or(1.0, |bar| self.noise.chance_at_least(self.needed(bar, count)))
     }

@@ -39,6 +39,8 @@ pub struct HistogramSettings {
     pub bound: Bound,
     /// The noise.
     pub noise: CountNoise,
-    /// Only cells whose *noisy* count is at least this are released; without it, all of them.
+    /// So many cells, the first ones, are released whatever their counts.
+    pub dense: u64,
+    /// Of the others only those whose *noisy* count is at least this are released; without it, all of them.
     pub bar: Option<f64>,
 }

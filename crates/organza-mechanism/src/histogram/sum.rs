@@ -154,7 +154,8 @@ mod tests {
         let noise = CountNoise::DiscreteLaplace { epsilon: 1.0 };
         let (bound, neighbouring) = (Bound::Total(most), Neighbouring::AddRemove);
         let bar = (cells > MOST_PLACES).then_some(3.0);
-        HistogramPlan::new(HistogramSettings { cells, neighbouring, bound, noise, bar }).unwrap()
+        HistogramPlan::new(HistogramSettings { dense: 0, cells, neighbouring, bound, noise, bar })
+            .unwrap()
     }
 
     fn of(plan: &HistogramPlan, units: &[&[u64]]) -> Histogram {

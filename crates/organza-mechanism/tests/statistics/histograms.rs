@@ -10,7 +10,15 @@ const BAR: i64 = 2;
 
 fn plan(bound: Bound, noise: CountNoise, bar: Option<f64>) -> HistogramPlan {
     let neighbouring = Neighbouring::AddRemove;
-    HistogramPlan::new(HistogramSettings { cells: CELLS, neighbouring, bound, noise, bar }).unwrap()
+    HistogramPlan::new(HistogramSettings {
+        dense: 0,
+        cells: CELLS,
+        neighbouring,
+        bound,
+        noise,
+        bar,
+    })
+    .unwrap()
 }
 
 /// The released cells of one run; the cells 1 and 4 have the counts 3 and 1.

@@ -17,7 +17,8 @@ pub(super) type Cells = Vec<(u64, f64)>;
 
 fn plan(bound: Bound, noise: CountNoise, bar: Option<f64>) -> HistogramPlan {
     let neighbouring = Neighbouring::AddRemove;
-    HistogramPlan::new(HistogramSettings { cells: 4, neighbouring, bound, noise, bar }).unwrap()
+    HistogramPlan::new(HistogramSettings { dense: 0, cells: 4, neighbouring, bound, noise, bar })
+        .unwrap()
 }
 
 fn release(plan: &HistogramPlan, paid: &Paid<'_>, number: u64, units: &[&[(u64, f64)]]) -> Cells {

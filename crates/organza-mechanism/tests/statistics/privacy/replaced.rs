@@ -22,8 +22,15 @@ fn judge<Class: Ord>(claims: &[Claim], share: f64, audit: impl Fn(Neighbouring) 
 }
 
 fn counts(neighbouring: Neighbouring, bound: Bound, noise: CountNoise) -> HistogramPlan {
-    HistogramPlan::new(HistogramSettings { cells: 2, neighbouring, bound, noise, bar: None })
-        .unwrap()
+    HistogramPlan::new(HistogramSettings {
+        dense: 0,
+        cells: 2,
+        neighbouring,
+        bound,
+        noise,
+        bar: None,
+    })
+    .unwrap()
 }
 
 /// One unit gives all it may to the first cell, the other to the second.
