@@ -21,6 +21,8 @@ mod release;
 mod saved;
 pub mod settings;
 mod tensors;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod typeahead;
 
 pub use application::{FittedTypeahead, NoSteps, Text, TypeaheadRun, fit};
