@@ -88,11 +88,11 @@ impl Sides {
         text: TokenisedText,
         vocabulary: &Vocabulary,
     ) -> Result<[Writing; 2], DataError> {
-        let number = |word: &Box<str>| match &**word {
+        let number = |word: &str| match word {
             SENTENCE_END => Writing::END,
             word => vocabulary.id(word).map_or(Writing::OTHER, |id| id + Writing::FIRST_WORD),
         };
-        let numbers: Vec<u32> = text.words().iter().map(number).collect();
+        let numbers: Vec<u32> = text.words().iter().map(|word| number(word)).collect();
         let symbols = vocabulary.len() as u32 + Writing::FIRST_WORD;
         let lines = text.lines();
         let (sides, found) = (self.sides(), lines.line_count());

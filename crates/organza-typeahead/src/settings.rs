@@ -117,7 +117,7 @@ impl Settings {
             "another unit, or --user-column given: nothing says whose text a row of the table is";
         require("--unit", unit, named || unit != Unit::User, expected)?;
         let test = match data.split {
-            SplitSettings::Units { validation, test } if validation == 0.0 => test,
+            SplitSettings::Units { validation: 0.0, test } => test,
             _ => f64::NAN,
         };
         require("--test-share", test, (0.0..1.0).contains(&test), "0 or more and below 1")?;
