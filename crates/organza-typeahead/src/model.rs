@@ -79,6 +79,14 @@ impl Model {
         probability + mass * self.alone.get(word as usize).copied().unwrap_or_default()
     }
 
+    /// The probability of every symbol after a row.
+    pub fn probabilities(&self, row: &[u32]) -> Vec<f32> {
+        let (raised, mass) = self.raised(row);
+        let mut all: Vec<f32> = self.alone.iter().map(|alone| mass * alone).collect();
+        raised.iter().for_each(|it| all[it.word as usize] += it.probability);
+        all
+    }
+
     /// The words that contexts give a part of the probability to, in the order of words; and what is left for all words.
     fn raised(&self, row: &[u32]) -> (Vec<Likely>, f32) {
         let mut all: Vec<Likely> = Vec::new();

@@ -1,7 +1,7 @@
 //! The settings of a typeahead, as they stand in `settings.json`.
 
-use organza_data::Synthetic;
 use organza_data::settings::{DataSettings, SplitSettings, VocabularyOrigin};
+use organza_data::{CanarySettings, Synthetic};
 use organza_ledger::{LedgerSettings, Neighbouring, Unit};
 use organza_train::check::{
     AT_LEAST_ONE, BETWEEN, SettingError, at_least_one, is_between, optional, require,
@@ -73,6 +73,9 @@ pub struct Settings {
     pub rules: Rules,
     /// What is promised.
     pub privacy: PrivacySettings,
+    /// Phrases that are put into the training data, to be audited for; each is all that one more unit wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub canaries: Option<CanarySettings>,
     /// The ledger of the data set, where several runs share one budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ledger: Option<LedgerSettings>,
@@ -93,6 +96,7 @@ impl Settings {
             },
             rules: Rules::default(),
             privacy: engine.privacy,
+            canaries: None,
             ledger: None,
             seed: None,
         }
@@ -113,7 +117,7 @@ impl Settings {
             "another unit, or --user-column given: nothing says whose text a row of the table is";
         require("--unit", unit, named || unit != Unit::User, expected)?;
         let test = match data.split {
-            SplitSettings::Units { validation, test } if validation == 0.0 => test,
+            SplitSettings::Units { validation: 0.0, test } => test,
             _ => f64::NAN,
         };
         require("--test-share", test, (0.0..1.0).contains(&test), "0 or more and below 1")?;
@@ -132,6 +136,11 @@ impl Settings {
         require("--order", rules.order, (1..=3).contains(&rules.order), "from 1 to 3")?;
         if let VocabularyOrigin::Private { words_per_unit, .. } = data.vocabulary {
             at_least_one("--words-per-unit", words_per_unit)?;
+        }
+        // A canary is a unit of its own whatever units are, so tossed ones go with each of them.
+        let problem = self.canaries.and_then(|canaries| canaries.problem(privacy.neighbouring));
+        if let Some((setting, value, expected)) = problem {
+            require(setting, value, false, expected)?;
         }
         self.engine().check()
     }

@@ -1,11 +1,11 @@
 //! From settings to a task: text is read, cut into words and parted.
 
-use crate::canaries::{self, Canaries, Planted};
+use crate::canaries::{self, Planted};
 use crate::settings::{Method, Settings, SplitSettings};
 use crate::task::WordTask;
 use organza_data::settings::PUBLIC_SEED;
 use organza_data::split::{Shares, Sides, Sizes, in_order, shuffled};
-use organza_data::{DataError, Negatives, Samples, TokenisedText, Vocabulary};
+use organza_data::{Canaries, DataError, Negatives, Samples, TokenisedText, Vocabulary};
 use organza_ledger::{PublicFact, Unit};
 use organza_mechanism::{NoisyCount, Purpose, RandomSource};
 use organza_model::{ModelError, WordVectors};
@@ -183,7 +183,7 @@ pub(crate) fn prepare(
         None => (samples, split, None),
         Some(asked) => {
             let canaries = Canaries::draw(asked, vocabulary.len(), source);
-            let (samples, split, planted) = canaries.plant(samples, split, source)?;
+            let (samples, split, planted) = canaries::plant(canaries, samples, split, source)?;
             (samples, split, Some(planted))
         }
     };
