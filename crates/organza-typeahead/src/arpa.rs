@@ -9,7 +9,7 @@ use std::io::{self, Write};
 /// The logarithm of what never happens.
 const NEVER: f64 = -99.0;
 
-/// The model as far as ARPA can hold it: without contexts of classes.
+/// The model as far as ARPA can hold it: without contexts of classes, and without a network, of which only the frequencies of words are left.
 pub fn back_off(model: &Model) -> Model {
     let plain = |level: &&Level| matches!(level.context, Context::Symbols(_));
     Model::new(model.alone().to_vec(), model.levels().iter().filter(plain).cloned().collect())

@@ -1,6 +1,7 @@
 //! What comes next, by what came before.
 
 use crate::level::Level;
+use crate::network::Network;
 use organza_data::Writing;
 
 /// A word with its probability.
@@ -19,6 +20,8 @@ pub struct Likely {
 /// p(w | h) = part(h, w) + left(h) p(w | h')
 /// ```
 ///
+/// Where there is a network, it says what comes after a row, and leaves nothing.
+///
 /// # Privacy
 /// It is a function of what was released, hence a post-processing.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +32,7 @@ pub struct Model {
     levels: Vec<Level>,
     /// Words, the most probable first.
     by_probability: Vec<u32>,
+    network: Option<Network>,
 }
 
 impl Model {
@@ -45,7 +49,23 @@ impl Model {
         by_probability.sort_by(|one, other| {
             alone[*other as usize].total_cmp(&alone[*one as usize]).then(one.cmp(other))
         });
-        Self { alone, levels, by_probability }
+        Self { alone, levels, by_probability, network: None }
+    }
+
+    /// The same words, with a network that predicts them.
+    pub(crate) fn with_network(self, network: Network) -> Self {
+        Self { network: Some(network), ..self }
+    }
+
+    /// The network, if there is one.
+    pub fn network(&self) -> Option<&Network> {
+        self.network.as_ref()
+    }
+
+    /// What a network says comes after a row, if there are both.
+    fn by_network(&self, row: &[u32]) -> Option<Vec<f32>> {
+        let network = self.network.as_ref().filter(|_| !row.is_empty())?;
+        Some(network.probabilities(row, &self.alone))
     }
 
     /// The number of symbols: words, the end of a sentence and the word outside.
@@ -71,6 +91,10 @@ impl Model {
 
     /// The probability of a word after a row.
     pub fn probability(&self, row: &[u32], word: u32) -> f32 {
+        if let Some(probabilities) = self.by_network(row) {
+            let place = word.checked_sub(Writing::FIRST_WORD).map(|place| place as usize);
+            return place.and_then(|place| probabilities.get(place)).copied().unwrap_or_default();
+        }
         let (mut probability, mut mass) = (0.0, 1.0);
         for (level, place) in self.contexts(row) {
             probability += mass * level.part(place, word);
@@ -81,6 +105,10 @@ impl Model {
 
     /// The words that contexts give a part of the probability to, in the order of words; and what is left for all words.
     fn raised(&self, row: &[u32]) -> (Vec<Likely>, f32) {
+        if let Some(probabilities) = self.by_network(row) {
+            let words = (Writing::FIRST_WORD..).zip(probabilities);
+            return (words.map(|(word, probability)| Likely { word, probability }).collect(), 0.0);
+        }
         let mut all: Vec<Likely> = Vec::new();
         let mut mass = 1.0;
         for (level, place) in self.contexts(row) {
@@ -106,8 +134,10 @@ impl Model {
             raised.iter().filter(|likely| allowed(likely.word)).copied().collect();
         let sum = best.iter().map(|likely| likely.probability).sum::<f32>() + mass * alone;
         best.iter_mut().for_each(|it| it.probability += mass * self.alone[it.word as usize]);
+        // Nothing is left to look for where all words are raised.
+        let number_left = number.min(self.by_probability.len() - raised.len());
         let others = self.by_probability.iter().copied();
-        let others = others.filter(|word| allowed(*word) && !is_raised(*word)).take(number);
+        let others = others.filter(|word| allowed(*word) && !is_raised(*word)).take(number_left);
         best.extend(
             others.map(|word| Likely { word, probability: mass * self.alone[word as usize] }),
         );
