@@ -127,7 +127,7 @@ impl Application for TypeaheadRun {
             Some(noise) => {
                 let source = releases.source().clone();
                 let charge = |charge| releases.charge(charge).map_err(Failure::from);
-                plan(settings, noise).release(&words, &train, &source, charge)?
+                plan(settings, noise).release(&words, [&train; STAGES.len()], &source, charge)?
             }
         };
         let task = match settings.method {

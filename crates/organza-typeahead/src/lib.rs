@@ -22,6 +22,8 @@ mod release;
 mod saved;
 pub mod settings;
 mod tensors;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod typeahead;
 
 pub use application::{FittedTypeahead, Text, TypeaheadRun, fit};

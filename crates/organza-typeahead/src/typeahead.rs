@@ -5,6 +5,9 @@ use crate::network::Network;
 use organza_data::{Tokeniser, Writing};
 use std::collections::HashMap;
 
+/// Of what was typed, so many bytes at the end are looked at.
+const LAST_LETTERS: usize = 256;
+
 /// A model with its words.
 ///
 /// # Privacy
@@ -99,7 +102,8 @@ impl Typeahead {
             true => typed.rsplit(char::is_whitespace).next().unwrap_or_default(),
             false => "",
         };
-        let row = self.symbols(&typed[..typed.len() - begun.len()]);
+        let before = &typed[..typed.len() - begun.len()];
+        let row = self.symbols(&before[last_from(before)..]);
         let begun = match self.tokeniser.lower_case {
             true => begun.to_lowercase(),
             false => begun.to_owned(),
@@ -150,4 +154,10 @@ impl Typeahead {
         };
         symbols.iter().map(name).collect::<Vec<_>>().join(" ")
     }
+}
+
+/// Where the last letters of a text begin, which hold more words than any context.
+fn last_from(text: &str) -> usize {
+    let from = text.len().saturating_sub(LAST_LETTERS);
+    (from..=text.len()).find(|place| text.is_char_boundary(*place)).unwrap_or_default()
 }

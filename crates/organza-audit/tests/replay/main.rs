@@ -15,6 +15,7 @@ mod linear;
 mod recommender;
 mod sessions;
 mod steps;
+mod typeahead;
 mod vocabulary;
 
 use std::fmt;

@@ -36,8 +36,8 @@ impl AfterEnding {
         endings: Endings,
     ) -> Result<(Self, Released), E> {
         let first = Writing::FIRST_WORD;
-        let words = (stages.writing.symbols() - first) as usize;
-        let mut common: Vec<u32> = (first..stages.writing.symbols()).collect();
+        let words = (stages.symbols() - first) as usize;
+        let mut common: Vec<u32> = (first..stages.symbols()).collect();
         common.sort_by(|one, other| {
             counts.frequencies[*other as usize].total_cmp(&counts.frequencies[*one as usize])
         });

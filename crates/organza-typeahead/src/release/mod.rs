@@ -37,11 +37,11 @@ impl ReleasePlan {
     pub(crate) fn release<E: From<PlanError> + From<NotPaid>>(
         &self,
         names: &[String],
-        writing: &Writing,
+        writings: [&Writing; STAGES.len()],
         source: &RandomSource,
         charge: impl FnMut(Charge) -> Result<Charged, E>,
     ) -> Result<(Model, Vec<Released>), E> {
-        let mut stages = Stages { plan: self, writing, source, charge };
+        let mut stages = Stages { plan: self, writings, source, charge };
         let (words, released) = WordCounts::release(&mut stages)?;
         let mut all = vec![released];
         let mut levels = Vec::new();

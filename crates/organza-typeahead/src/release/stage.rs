@@ -67,7 +67,8 @@ pub struct Released {
 /// Stages on a text.
 pub(crate) struct Stages<'a, C> {
     pub(crate) plan: &'a ReleasePlan,
-    pub(crate) writing: &'a Writing,
+    /// What each stage counts: always the same text, but in tests.
+    pub(crate) writings: [&'a Writing; STAGES.len()],
     pub(crate) source: &'a RandomSource,
     pub(crate) charge: C,
 }
@@ -111,6 +112,11 @@ impl ReleasePlan {
 }
 
 impl<E: From<PlanError> + From<NotPaid>, C: FnMut(Charge) -> Result<Charged, E>> Stages<'_, C> {
+    /// The number of symbols.
+    pub(crate) fn symbols(&self) -> u32 {
+        self.writings[0].symbols()
+    }
+
     /// Charges for a stage and releases it. `of_row` lists the cells of what a writer wrote, each once, with weights of 1 or more: so that
     /// every writer who has any is as long as the bound or longer, and is scaled to it.
     pub(crate) fn release(
@@ -122,7 +128,7 @@ impl<E: From<PlanError> + From<NotPaid>, C: FnMut(Charge) -> Result<Charged, E>>
         let plan = self.plan.histogram(stage, cells)?;
         let release = plan.release(STAGES[stage], self.source);
         let charged = (self.charge)(release.charge())?;
-        let histogram = counted(self.writing, &plan, STAGES[stage], of_row);
+        let histogram = counted(self.writings[stage], &plan, STAGES[stage], of_row);
         let noisy = histogram.noise(&release, charged)?;
         // Without cells there is one all the same, so that what is charged does not tell.
         let real = noisy.cells().filter(|(cell, _)| *cell < cells.number);

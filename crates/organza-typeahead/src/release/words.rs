@@ -21,7 +21,7 @@ impl WordCounts {
     pub(super) fn release<E: From<PlanError> + From<NotPaid>>(
         stages: &mut Stages<'_, impl FnMut(Charge) -> Result<Charged, E>>,
     ) -> Result<(Self, Released), E> {
-        let symbols = stages.writing.symbols();
+        let symbols = stages.symbols();
         let first = Writing::FIRST_WORD;
         let noisy = stages.release(0, Cells::dense((symbols - first).into()), |row, cells| {
             let words = row.iter().filter(|symbol| **symbol >= first);
