@@ -243,11 +243,14 @@ impl Task for NextWord {
         let Some((others, places)) = draw.split_at_checked(OTHERS) else { return };
         let row = self.writing.unit(unit as usize);
         let part = 1.0 / places.len() as f32;
-        let vectors: Vec<&[f32]> =
-            others.iter().map(|word| weights.row(self.tables.word(*word))).collect();
-        let mut back_others = vec![[0.0; DIMENSIONS]; OTHERS];
+        // The vectors of candidates and their gradients, by entry.
+        let mut columns = [[0.0; OTHERS]; DIMENSIONS];
+        for (place, word) in others.iter().enumerate() {
+            let vector = weights.row(self.tables.word(*word));
+            columns.iter_mut().zip(vector).for_each(|(column, entry)| column[place] = *entry);
+        }
+        let mut back_columns = [[0.0; OTHERS]; DIMENSIONS];
         let mut back_hidden = [[0.0; INPUTS + 1]; DIMENSIONS];
-        let mut chances = [0.0; OTHERS];
         for place in places {
             let (before, word) = (&row[..*place as usize], row[*place as usize]);
             if word < Writing::FIRST_WORD {
@@ -257,25 +260,25 @@ impl Task for NextWord {
             let activations = self.tables.activations(&inputs, weights);
             let own = weights.row(self.tables.word(word));
             let own_score = self.alone[word as usize].ln() + dot(own, &activations);
-            let mut most = own_score;
-            for ((chance, other), vector) in chances.iter_mut().zip(others).zip(&vectors) {
-                *chance = match *other == word {
-                    true => f32::NEG_INFINITY,
-                    false => dot(vector, &activations) - (OTHERS as f32).ln(),
-                };
-                most = most.max(*chance);
+            let mut chances = [-(OTHERS as f32).ln(); OTHERS];
+            for (column, activation) in columns.iter().zip(activations) {
+                add_scaled(&mut chances, activation, column);
             }
+            for (chance, _) in chances.iter_mut().zip(others).filter(|(_, it)| **it == word) {
+                *chance = f32::NEG_INFINITY;
+            }
+            let most = chances.iter().copied().fold(own_score, f32::max);
             chances.iter_mut().for_each(|chance| *chance = (*chance - most).exp());
             let own_chance = (own_score - most).exp();
             let total = own_chance + chances.iter().sum::<f32>();
-            let mut back = [0.0; DIMENSIONS];
+            chances.iter_mut().for_each(|chance| *chance *= part / total);
             let miss = part * (own_chance / total - 1.0);
-            add_scaled(&mut back, miss, own);
             add_scaled(gradient.row(self.tables.word(word)), miss, &activations);
-            for ((chance, vector), sum) in chances.iter().zip(&vectors).zip(&mut back_others) {
-                let miss = part * chance / total;
-                add_scaled(&mut back, miss, vector);
-                add_scaled(sum, miss, &activations);
+            let mut back: [f32; DIMENSIONS] =
+                std::array::from_fn(|entry| dot(&columns[entry], &chances));
+            add_scaled(&mut back, miss, own);
+            for (column, activation) in back_columns.iter_mut().zip(activations) {
+                add_scaled(column, activation, &chances);
             }
             let mut back_inputs = [0.0; INPUTS];
             for (place, sum) in back_hidden.iter_mut().enumerate() {
@@ -289,8 +292,9 @@ impl Task for NextWord {
                 add_scaled(gradient.row(symbol), 1.0, back);
             }
         }
-        for (word, sum) in others.iter().zip(&back_others) {
-            add_scaled(gradient.row(self.tables.word(*word)), 1.0, sum);
+        for (place, word) in others.iter().enumerate() {
+            let sums = gradient.row(self.tables.word(*word)).iter_mut().zip(&back_columns);
+            sums.for_each(|(sum, column)| *sum += column[place]);
         }
         for (place, sum) in back_hidden.iter().enumerate() {
             add_scaled(gradient.row(self.tables.hidden(place)), 1.0, sum);
