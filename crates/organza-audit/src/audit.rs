@@ -4,18 +4,19 @@ use crate::bound::lower_bound;
 use crate::chi_squared::{BINS, uniformity};
 use crate::guess::guess;
 use crate::perplexity::PhraseModel;
+use crate::phrases::Phrases;
 use crate::rank::{Among, Rank, ranks};
 use crate::report::{
-    AuditReport, Gap, LowerBoundEvidence, Promise, REPORT_VERSION, RankEvidence, RankSummary,
+    AuditReport, Audited, Gap, LowerBoundEvidence, Promise, REPORT_VERSION, RankEvidence,
+    RankSummary,
 };
-use organza_data::Phrase;
+use organza_data::{Canaries, Phrase};
 use organza_mechanism::RandomSource;
 use organza_model::ModelError;
 use organza_model::vectors::{SavedModel, VectorsError};
 use organza_report::page::PageError;
 use organza_train::{FolderError, RunFolder, metrics};
-use organza_words::Canaries;
-use organza_words::settings::Settings;
+use organza_typeahead::{SavedError, Typeahead};
 use serde::de::DeserializeOwned;
 use std::path::Path;
 use thiserror::Error;
@@ -46,21 +47,34 @@ impl Default for AuditOptions {
 pub enum AuditError {
     /// The run is not there, or not finished.
     #[error(
-        "{0} holds no finished run: train one by `organza train`, or go on by `organza resume`"
+        "{0} holds no finished run: train one by `organza train` or `organza typeahead`, or go on by `organza resume`"
     )]
     NotFinished(String),
     /// Nothing was put into its data.
     #[error(
-        "{0} was trained without canaries, so there is nothing to look for: train with --canaries 1000 \
-         --canary-repeats 9, or with --tossed-canaries 2000"
+        "{run} was trained without canaries, so there is nothing to look for: train by `{command} --canaries 1000 \
+         --canary-repeats 9`, or by `{command} --tossed-canaries 2000`"
     )]
-    NoCanaries(String),
+    NoCanaries {
+        /// The folder of the run.
+        run: String,
+        /// The command that makes such runs.
+        command: &'static str,
+    },
+    /// Its model knows no phrases.
+    #[error(
+        "{0} is not a run of word embeddings or of a typeahead: an audit looks for phrases, and other models know none"
+    )]
+    NoPhrases(String),
     /// A file of the run.
     #[error(transparent)]
     Folder(#[from] FolderError),
     /// The model's file.
     #[error(transparent)]
     Vectors(#[from] VectorsError),
+    /// The file of a typeahead.
+    #[error(transparent)]
+    Typeahead(#[from] SavedError),
     /// The model.
     #[error(transparent)]
     Model(#[from] ModelError),
@@ -95,18 +109,30 @@ pub fn audit(path: &Path, options: AuditOptions) -> Result<AuditReport, AuditErr
     if !certificate.is_file() {
         return Err(AuditError::NotFinished(shown()));
     }
+    let run = Run::open(&folder)?.ok_or_else(|| AuditError::NoPhrases(shown()))?;
     let promise: Promise = json(&folder, &certificate)?;
-    let settings: Settings = json(&folder, &folder.file("settings.json"))?;
-    let canaries = Canaries::read(&folder)?.ok_or_else(|| AuditError::NoCanaries(shown()))?;
-    let saved = SavedModel::read(&folder.file("model.safetensors"))?;
-    check(&canaries, &saved, options)?;
-    let scores = PhraseModel::new(&saved.model, &saved.parameters)?;
-    let source = RandomSource::from_seed(canaries.audit_seed);
-    let gap =
-        metrics::read(&folder)?.last().and_then(|point| gap(point.losses.train, point.losses.test));
-
-    let ranks = rank_evidence(&scores, &canaries, &settings, options, &source);
-    let lower_bound = bound_evidence(&scores, &canaries, &settings, &promise, options, &source);
+    let no_canaries = || AuditError::NoCanaries { run: shown(), command: run.model.command() };
+    let canaries: Canaries = folder.canaries()?.ok_or_else(no_canaries)?;
+    let evidence = match run.model {
+        Audited::WordVectors => {
+            let saved = SavedModel::read(&folder.file("model.safetensors"))?;
+            if !saved.parameters.iter().all(|value| value.is_finite()) {
+                return Err(AuditError::NotFinite);
+            }
+            check(&canaries, saved.model.words(), options)?;
+            let scores = PhraseModel::new(&saved.model, &saved.parameters)?;
+            let gap = metrics::read(&folder)?
+                .last()
+                .and_then(|point| gap(point.losses.train, point.losses.test));
+            Evidence { gap, ..evidence(&scores, &canaries, &run, &promise, options) }
+        }
+        Audited::Typeahead => {
+            let typeahead = Typeahead::open(path)?;
+            check(&canaries, typeahead.model().words(), options)?;
+            evidence(typeahead.model(), &canaries, &run, &promise, options)
+        }
+    };
+    let Evidence { ranks, lower_bound, gap } = evidence;
     // What is computed from a model that is not private is not private either.
     let fields = [
         ("ranks", ranks.is_some() && !promise.private),
@@ -115,11 +141,37 @@ pub fn audit(path: &Path, options: AuditOptions) -> Result<AuditReport, AuditErr
     ];
     let not_private =
         fields.iter().filter(|(_, is_so)| *is_so).map(|(name, _)| (*name).to_owned()).collect();
-    Ok(AuditReport { version: REPORT_VERSION, promise, ranks, lower_bound, gap, not_private })
+    let (version, model) = (REPORT_VERSION, run.model);
+    Ok(AuditReport { version, model, promise, ranks, lower_bound, gap, not_private })
 }
 
-fn check(canaries: &Canaries, saved: &SavedModel, options: AuditOptions) -> Result<(), AuditError> {
-    let words = saved.model.words();
+/// What an audit has to know of the settings of a run.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    model: Audited,
+    /// How many units one insertion of a phrase is.
+    units_of_phrase: u64,
+    delta: f64,
+}
+
+impl Run {
+    /// By its settings; none if they are not those of a model of phrases.
+    fn open(folder: &RunFolder) -> Result<Option<Self>, AuditError> {
+        let bytes = folder.read(&folder.file("settings.json"))?.unwrap_or_default();
+        if let Ok(settings) = serde_json::from_slice::<organza_words::settings::Settings>(&bytes) {
+            let (units_of_phrase, delta) = (settings.units_of_phrase(), settings.privacy.delta);
+            return Ok(Some(Self { model: Audited::WordVectors, units_of_phrase, delta }));
+        }
+        let settings = serde_json::from_slice::<organza_typeahead::Settings>(&bytes).ok();
+        Ok(settings.map(|settings| Self {
+            model: Audited::Typeahead,
+            units_of_phrase: 1,
+            delta: settings.privacy.delta,
+        }))
+    }
+}
+
+fn check(canaries: &Canaries, words: u32, options: AuditOptions) -> Result<(), AuditError> {
     match options.among {
         Among::All if words > MOST_WORDS_FOR_ALL => {
             return Err(AuditError::TooManyToEnumerate(words));
@@ -128,9 +180,6 @@ fn check(canaries: &Canaries, saved: &SavedModel, options: AuditOptions) -> Resu
             return Err(AuditError::Continuations(number));
         }
         _ => {}
-    }
-    if !saved.parameters.iter().all(|value| value.is_finite()) {
-        return Err(AuditError::NotFinite);
     }
     let tossed = canaries.tossed.iter().map(|tossed| &tossed.phrase);
     let mut phrases = canaries.repeated.iter().chain(&canaries.controls).chain(tossed).flatten();
@@ -141,10 +190,35 @@ fn check(canaries: &Canaries, saved: &SavedModel, options: AuditOptions) -> Resu
     Ok(())
 }
 
-fn rank_evidence(
-    scores: &PhraseModel<'_>,
+/// What an audit found.
+struct Evidence {
+    ranks: Option<RankEvidence>,
+    lower_bound: Option<LowerBoundEvidence>,
+    gap: Option<Gap>,
+}
+
+/// What phrases say.
+fn evidence(
+    scores: &impl Phrases,
     canaries: &Canaries,
-    settings: &Settings,
+    run: &Run,
+    promise: &Promise,
+    options: AuditOptions,
+) -> Evidence {
+    let source = RandomSource::from_seed(canaries.audit_seed);
+    let units = run.units_of_phrase * canaries.repeats;
+    let delta = promise.delta.unwrap_or(run.delta);
+    Evidence {
+        ranks: rank_evidence(scores, canaries, units, options, &source),
+        lower_bound: bound_evidence(scores, canaries, delta, promise.epsilon, options, &source),
+        gap: None,
+    }
+}
+
+fn rank_evidence(
+    scores: &impl Phrases,
+    canaries: &Canaries,
+    units_of_a_phrase: u64,
     options: AuditOptions,
     source: &RandomSource,
 ) -> Option<RankEvidence> {
@@ -155,7 +229,7 @@ fn rank_evidence(
     let control = of("control", &canaries.controls)?;
     Some(RankEvidence {
         repeats: canaries.repeats,
-        units_of_a_phrase: settings.units_of_phrase() * canaries.repeats,
+        units_of_a_phrase,
         among: options.among,
         inserted,
         control,
@@ -181,10 +255,10 @@ fn summary(ranks: &[Rank]) -> Option<RankSummary> {
 /// Scores tossed canaries by where they stand among phrases of the same first word, so that no score
 /// depends on how well the model knows that word, and guesses by the two ends of that order.
 fn bound_evidence(
-    scores: &PhraseModel<'_>,
+    scores: &impl Phrases,
     canaries: &Canaries,
-    settings: &Settings,
-    promise: &Promise,
+    delta: f64,
+    promised: Option<f64>,
     options: AuditOptions,
     source: &RandomSource,
 ) -> Option<LowerBoundEvidence> {
@@ -199,10 +273,8 @@ fn bound_evidence(
         .map(|(rank, tossed)| (rank.position, tossed.inserted))
         .collect();
     let guessed = guess(&scored, canaries.guesses);
-    let delta = promise.delta.unwrap_or(settings.privacy.delta);
     let epsilon = lower_bound(guessed.canaries, guessed.guesses, guessed.correct, delta, ERROR);
-    let refutes_promise = promise.epsilon.is_some_and(|promised| epsilon > promised);
-    let promised = promise.epsilon;
+    let refutes_promise = promised.is_some_and(|promised| epsilon > promised);
     Some(LowerBoundEvidence {
         guessed,
         delta,

@@ -1,6 +1,6 @@
 //! Guesses about coins, from scores.
 
-use organza_words::Guesses;
+use organza_data::Guesses;
 use serde::{Deserialize, Serialize};
 
 /// How guesses about tossed canaries came out.

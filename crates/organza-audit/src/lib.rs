@@ -3,9 +3,9 @@
 //! There are three kinds of evidence about one run, none of which replaces the account of its privacy loss:
 //!
 //! ```text
-//! repeated canaries ─▶ PhraseModel ─▶ ranks ─▶ histogram ─▶ chi-squared       (beside controls)
-//! tossed canaries   ─▶ PhraseModel ─▶ scores ─▶ guesses ─▶ lower bound on epsilon
-//! learning curve    ─▶ the gap between training and test loss
+//! repeated canaries ─▶ Phrases of a model ─▶ ranks ─▶ histogram ─▶ chi-squared       (beside controls)
+//! tossed canaries   ─▶ Phrases of a model ─▶ scores ─▶ guesses ─▶ lower bound on epsilon
+//! learning curve    ─▶ the gap between training and test loss                       (of word vectors)
 //! ```
 //!
 //! The account is an upper bound on what a run can give away to anyone; an audit shows what one
@@ -28,10 +28,12 @@ mod chi_squared;
 mod guess;
 mod page;
 mod perplexity;
+mod phrases;
 mod rank;
 mod report;
 #[cfg(test)]
 mod tests;
+mod typeahead;
 mod words;
 
 pub use audit::{AuditError, AuditOptions, audit};
@@ -39,4 +41,6 @@ pub use bound::lower_bound;
 pub use chi_squared::{Uniformity, uniformity};
 pub use guess::{Guessed, guess};
 pub use rank::Among;
-pub use report::{AuditReport, Gap, LowerBoundEvidence, Promise, RankEvidence, RankSummary};
+pub use report::{
+    AuditReport, Audited, Gap, LowerBoundEvidence, Promise, RankEvidence, RankSummary,
+};

@@ -38,7 +38,7 @@ impl AuditReport {
                 .warning("This run is without privacy: there is no promise to hold this against.");
         }
         if let (Some(epsilon), Some(delta)) = (promise.epsilon, promise.delta) {
-            let note = format!("at delta {}, for each {}", cost(delta), promise.unit);
+            let note = format!("at delta {}, for each {}", cost(delta), self.unit());
             page = page.fact(Fact::new("accounted epsilon", cost(epsilon)).note(note));
         }
         if let Some(ranks) = &self.ranks {
@@ -64,7 +64,9 @@ impl AuditReport {
             page = page.fact(Fact::new("gap", near(gap.gap)).note(note).not_private(FROM_DATA));
         }
         let sections = [
-            self.ranks.as_ref().map(|ranks| rank_section(ranks, why)),
+            self.ranks
+                .as_ref()
+                .map(|ranks| rank_section(ranks, &self.model.insertion(promise.unit), why)),
             self.lower_bound.as_ref().map(|bound| bound_section(bound, why)),
             self.gap.map(gap_section),
         ];
@@ -96,7 +98,7 @@ impl RankSummary {
     }
 }
 
-fn rank_section(ranks: &RankEvidence, why: Option<&str>) -> Section {
+fn rank_section(ranks: &RankEvidence, insertion: &str, why: Option<&str>) -> Section {
     let among = match ranks.among {
         Among::Sampled(number) => format!("{} random phrases", count(number)),
         Among::All => "all phrases".to_owned(),
@@ -122,7 +124,7 @@ fn rank_section(ranks: &RankEvidence, why: Option<&str>) -> Section {
     }
     Section::new("Ranks of canaries")
         .text(format!(
-            "{} phrases of three random words, each inserted {} times, ranked by the model among {among} \
+            "{} phrases of three random words, each inserted {} times, as {insertion} each time, ranked by the model among {among} \
              that begin with the same word; beside them phrases of the same kind that were never \
              inserted, whose ranks are uniform.",
             count(ranks.inserted.phrases),

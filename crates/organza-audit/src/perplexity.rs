@@ -1,5 +1,6 @@
 //! How likely a phrase is under a model of word vectors.
 
+use crate::phrases::{Continuations, Phrases};
 use organza_model::kernels::dot;
 use organza_model::{ModelError, WordVectors};
 
@@ -27,12 +28,7 @@ const SMALLEST_SUM: f64 = 1e-200;
 ///
 /// which is what negative sampling with uniform negatives estimates: its optimum has e^z proportional to
 /// the probability of the word beside the input. Because logits are linear in x, z(w | a, b) is the mean
-/// of z(w | a) and z(w | b): two inputs give the geometric mean of what each gives, normalised. The
-/// log-perplexity of a phrase is, as in the paper,
-///
-/// ```text
-/// P(c) = - ln Pr(c1 | c0) - ln Pr(c2 | c0, c1)
-/// ```
+/// of z(w | a) and z(w | b): two inputs give the geometric mean of what each gives, normalised.
 #[derive(Debug)]
 pub(crate) struct PhraseModel<'a> {
     words: usize,
@@ -74,21 +70,6 @@ impl<'a> PhraseModel<'a> {
         Ok(made)
     }
 
-    /// The size of the vocabulary.
-    pub(crate) fn words(&self) -> u32 {
-        self.words as u32
-    }
-
-    /// The phrases that begin with a word, which must be in the vocabulary.
-    pub(crate) fn continuations(&self, first: u32) -> Continuations<'_> {
-        let (logits, halves, peak) =
-            self.with(first, |input| (input.logits.clone(), input.halves.clone(), input.peak));
-        let sum: f64 = halves.iter().map(|half| half * half).sum();
-        let normaliser = peak + sum.ln();
-        let seconds = vec![None; self.words];
-        Continuations { model: self, logits, halves, peak, normaliser, seconds }
-    }
-
     fn with<Result>(&self, word: u32, use_it: impl FnOnce(&Input) -> Result) -> Result {
         match &self.kept {
             Some(kept) => use_it(&kept[word as usize]),
@@ -110,9 +91,29 @@ impl<'a> PhraseModel<'a> {
     }
 }
 
+impl Phrases for PhraseModel<'_> {
+    type Continuations<'a>
+        = VectorContinuations<'a>
+    where
+        Self: 'a;
+
+    fn words(&self) -> u32 {
+        self.words as u32
+    }
+
+    fn continuations(&self, first: u32) -> VectorContinuations<'_> {
+        let (logits, halves, peak) =
+            self.with(first, |input| (input.logits.clone(), input.halves.clone(), input.peak));
+        let sum: f64 = halves.iter().map(|half| half * half).sum();
+        let normaliser = peak + sum.ln();
+        let seconds = vec![None; self.words];
+        VectorContinuations { model: self, logits, halves, peak, normaliser, seconds }
+    }
+}
+
 /// The phrases that begin with one word: what does not depend on the others is computed once.
 #[derive(Debug)]
-pub(crate) struct Continuations<'a> {
+pub(crate) struct VectorContinuations<'a> {
     model: &'a PhraseModel<'a>,
     logits: Vec<f32>,
     halves: Vec<f64>,
@@ -122,22 +123,22 @@ pub(crate) struct Continuations<'a> {
     seconds: Vec<Option<f64>>,
 }
 
-impl Continuations<'_> {
-    /// The log-perplexity of the phrase that goes on with these words, which must be in the vocabulary.
-    pub(crate) fn log_perplexity(&mut self, second: u32, third: u32) -> f64 {
+impl Continuations for VectorContinuations<'_> {
+    fn log_perplexity(&mut self, second: u32, third: u32) -> f64 {
         let base = self.second(second);
         self.model.with(second, |input| base - third_logit(&self.logits, input, third as usize))
     }
 
-    /// Calls `visit` with the log-perplexity of every phrase that goes on with `second`.
-    pub(crate) fn each_third(&mut self, second: u32, mut visit: impl FnMut(f64)) {
+    fn each_third(&mut self, second: u32, mut visit: impl FnMut(f64)) {
         let base = self.second(second);
         self.model.with(second, |input| {
             (0..self.logits.len())
                 .for_each(|third| visit(base - third_logit(&self.logits, input, third)));
         });
     }
+}
 
+impl VectorContinuations<'_> {
     /// - ln Pr(second | first) + ln of the normaliser of both together.
     fn second(&mut self, second: u32) -> f64 {
         if let Some(known) = self.seconds[second as usize] {

@@ -1,7 +1,7 @@
 //! The rank of a phrase among all that might have stood in its place.
 
 use crate::chi_squared::BINS;
-use crate::perplexity::PhraseModel;
+use crate::phrases::{Continuations, Phrases};
 use organza_data::Phrase;
 use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::sample::{below, unit};
@@ -63,7 +63,7 @@ impl Rank {
 /// Ranks a phrase, of which each word must be in the vocabulary. Equal log-perplexities are ties, broken
 /// at random.
 pub(crate) fn rank(
-    model: &PhraseModel<'_>,
+    model: &impl Phrases,
     phrase: Phrase,
     among: Among,
     random: &mut PrivateRandom,
@@ -95,7 +95,7 @@ pub(crate) fn rank(
 
 /// Ranks phrases, each with randomness of its own: the same ones on any number of threads.
 pub(crate) fn ranks(
-    model: &PhraseModel<'_>,
+    model: &impl Phrases,
     phrases: &[Phrase],
     among: Among,
     source: &RandomSource,
@@ -113,6 +113,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::chi_squared::uniformity;
+    use crate::perplexity::PhraseModel;
     use crate::tests::{model, parameters};
     use organza_data::random_phrase;
     use organza_model::Layout;

@@ -7,7 +7,6 @@ use crate::rank::Among;
 use organza_ledger::{Neighbouring, Unit};
 use organza_report::describe::number;
 use organza_report::digits::{below, cost, near};
-use organza_words::settings::Method;
 use serde::{Deserialize, Serialize};
 
 /// The version of `audit.json` that this library writes.
@@ -18,24 +17,72 @@ pub(crate) const REPORT_VERSION: u64 = 1;
 pub struct AuditReport {
     /// The version of the format.
     pub version: u64,
+    /// What was audited.
+    #[serde(default)]
+    pub model: Audited,
     /// What the run promises, from its certificate.
     pub promise: Promise,
     /// The test of ranks, if canaries were inserted for it.
     pub ranks: Option<RankEvidence>,
     /// The lower bound on epsilon, if canaries were inserted for it.
     pub lower_bound: Option<LowerBoundEvidence>,
-    /// The gap between training and test loss; none where nothing was held out. *Not private.*
+    /// The gap between training and test loss; none where nothing was held out, and of a typeahead. *Not private.*
     pub gap: Option<Gap>,
     /// The fields that come from the data without a charge. Ranks and the lower bound are made of
     /// synthetic phrases and of the model, so they are private if the model is.
     pub not_private: Vec<String>,
 }
 
+/// The kinds of models that can be audited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Audited {
+    /// Word vectors.
+    #[default]
+    WordVectors,
+    /// A typeahead.
+    Typeahead,
+}
+
+impl Audited {
+    /// The command that makes one.
+    pub(crate) fn command(self) -> &'static str {
+        match self {
+            Self::WordVectors => "organza train",
+            Self::Typeahead => "organza typeahead",
+        }
+    }
+
+    /// What one insertion of a phrase is.
+    pub(crate) fn insertion(self, unit: Unit) -> String {
+        match (self, unit) {
+            (Self::WordVectors, _) => "a line of its own".to_owned(),
+            (Self::Typeahead, Unit::User) => "all that one more writer wrote".to_owned(),
+            (Self::Typeahead, unit) => format!("a {unit} of its own"),
+        }
+    }
+
+    /// The name of a unit, where people read it.
+    pub(crate) fn unit(self, unit: Unit) -> String {
+        match (self, unit) {
+            (Self::Typeahead, Unit::User) => "writer".to_owned(),
+            (_, unit) => unit.to_string(),
+        }
+    }
+}
+
+impl AuditReport {
+    /// The name of a unit of the run.
+    pub(crate) fn unit(&self) -> String {
+        self.model.unit(self.promise.unit)
+    }
+}
+
 /// What a run promises: the part of its certificate that an audit speaks about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Promise {
     /// The method.
-    pub method: Method,
+    pub method: String,
     /// Whether there is a guarantee at all.
     pub private: bool,
     /// The accountant's upper bound; none without privacy.

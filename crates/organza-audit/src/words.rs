@@ -14,12 +14,14 @@ impl fmt::Display for AuditReport {
             (Some(epsilon), Some(delta)) => writeln!(
                 formatter,
                 "promised: epsilon {epsilon:.4} at delta {delta:e} for each {} ({})",
-                promise.unit, promise.neighbouring
+                self.unit(),
+                promise.neighbouring
             )?,
             _ => writeln!(formatter, "promised: nothing, the run is without privacy")?,
         }
         if let Some(ranks) = &self.ranks {
-            write!(formatter, "\n{ranks}")?;
+            writeln!(formatter)?;
+            ranks.write(formatter, &self.unit())?;
         }
         if let Some(bound) = &self.lower_bound {
             write!(formatter, "\n{bound}")?;
@@ -35,8 +37,8 @@ impl fmt::Display for AuditReport {
     }
 }
 
-impl fmt::Display for RankEvidence {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl RankEvidence {
+    fn write(&self, formatter: &mut fmt::Formatter<'_>, unit: &str) -> fmt::Result {
         let Self { repeats, units_of_a_phrase, among, inserted, control, .. } = self;
         let times = if *repeats == 1 { "once".to_owned() } else { format!("{repeats} times") };
         writeln!(formatter, "1. Ranks of {} phrases, inserted {times} each", inserted.phrases)?;
@@ -92,7 +94,7 @@ impl fmt::Display for RankEvidence {
             formatter,
             "   The paper's heuristic would say: empirical epsilon {side} 1/{repeats} = {:.3}. It bounds \
              epsilon\n   neither from above nor from below; each phrase is {units_of_a_phrase} units of \
-             privacy here.",
+             privacy ({unit}s) here.",
             self.heuristic_epsilon
         )
     }

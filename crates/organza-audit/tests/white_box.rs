@@ -5,12 +5,12 @@
 use organza_accountant::Accountant;
 use organza_accountant::calibrate::{Target, scale};
 use organza_audit::{Guessed, guess, lower_bound};
+use organza_data::Guesses;
 use organza_ledger::testing::paid;
 use organza_ledger::{Account, Neighbouring};
 use organza_mechanism::{
     NoiseSettings, Plan, PlanSettings, Purpose, RandomSource, SelectionSettings, Shape,
 };
-use organza_words::Guesses;
 use std::sync::LazyLock;
 
 const CANARIES: u64 = 6_000;

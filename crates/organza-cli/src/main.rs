@@ -3,6 +3,7 @@
 
 mod answer;
 mod arguments;
+mod canaries;
 mod command;
 mod curves;
 mod document;

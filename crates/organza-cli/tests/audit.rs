@@ -3,10 +3,11 @@
 
 mod support;
 
+use organza_data::{Canaries, CanarySettings};
 use organza_train::metrics::Point;
 use organza_train::{Observer, RunFolder};
-use organza_words::settings::{CanarySettings, Method, Settings};
-use organza_words::{Canaries, Ended, Session};
+use organza_words::settings::{Method, Settings};
+use organza_words::{Ended, Session};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -132,7 +133,7 @@ fn a_run_with_canaries_goes_on() {
     settings.training.steps = Some(20);
     settings.canaries = Some(CanarySettings { repeated: 10, repeats: 2, tossed: 20 });
     let session = Session::begin(settings, &path).unwrap();
-    let kept = Canaries::read(&RunFolder::open(&path).unwrap()).unwrap().unwrap();
+    let kept: Canaries = RunFolder::open(&path).unwrap().canaries().unwrap().unwrap();
     let stopped = session.train(false, &mut StopsAt(7, false)).unwrap();
     assert!(matches!(stopped, Ended::Interrupted { steps: 7 }));
     fs::remove_file(path.join("private/canaries.json")).unwrap();
@@ -140,7 +141,7 @@ fn a_run_with_canaries_goes_on() {
     let ended = session.train(false, &mut StopsAt(99, false)).unwrap();
     assert!(matches!(ended, Ended::Finished(_)));
     let folder = RunFolder::open(&path).unwrap();
-    assert_eq!(Canaries::read(&folder).unwrap(), Some(kept));
+    assert_eq!(folder.canaries().unwrap(), Some(kept));
     assert!(!folder.private("state.json").exists());
 }
 
@@ -173,4 +174,71 @@ fn what_cannot_be_audited_is_said() {
     fs::write(place.path().join("pairs/private/canaries.json"), "{}").unwrap();
     let damaged = organza_in(place.path(), "audit pairs");
     assert!(damaged.stderr.contains("canaries.json"), "{}", damaged.stderr);
+}
+
+/// A typeahead has writers for units: a canary is all that one of them wrote.
+#[test]
+fn a_typeahead_is_audited_by_writers() {
+    let place = tempdir().unwrap();
+    let text: String = (0..600)
+        .map(|line| {
+            format!("user{}\tone two three four five six seven word{}\n", line % 200, line % 30)
+        })
+        .collect();
+    fs::write(place.path().join("text.txt"), text).unwrap();
+    fs::write(place.path().join("rows"), "1 1:1 3:1\n0 2:1\n".repeat(50)).unwrap();
+    let line = "typeahead --data text.txt --vocabulary declared-public";
+    let canaries = "--canaries 100 --canary-repeats 9 --tossed-canaries 200";
+    let run =
+        organza_in(place.path(), &format!("{line} --method none --seed 3 {canaries} --out plain"));
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let private: Vec<_> =
+        fs::read_dir(place.path().join("plain/private")).unwrap().flatten().collect();
+    assert_eq!(private.len(), 1, "of the private part only the canaries are kept");
+    let found = organza_in(place.path(), "audit plain --continuations 500");
+    assert_eq!(found.code, Some(0), "{}", found.stderr);
+    for said in [
+        "100 phrases, inserted 9 times each",
+        "The model has kept something",
+        "each phrase is 9 units of privacy (writers) here",
+        "epsilon is at least ",
+        "* not private: ranks, lower_bound;",
+    ] {
+        assert!(found.stdout.contains(said), "{said}: {}", found.stdout);
+    }
+    assert!(!found.stdout.contains("Gap"), "{}", found.stdout);
+    let report = json(&place.path().join("plain/audit.json"));
+    assert_eq!(
+        (&report["model"], &report["promise"]["unit"]),
+        (&"typeahead".into(), &"user".into())
+    );
+    let page = fs::read_to_string(place.path().join("plain/audit.html")).unwrap();
+    assert!(page.contains("as all that one more writer wrote each time"));
+
+    let run = organza_in(place.path(), &format!("{line} --epsilon 2 {canaries} --out held"));
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let public = json(&place.path().join("held/certificate.json"))["public"].to_string();
+    assert!(public.contains("each insertion is a writer of its own"), "{public}");
+    let found = organza_in(place.path(), "audit held --continuations 500");
+    assert!(
+        found.stdout.contains("at delta 1e-6 for each writer (add-remove)"),
+        "{}",
+        found.stdout
+    );
+    let report = json(&place.path().join("held/audit.json"));
+    assert_eq!(report["not_private"], serde_json::json!([]));
+    // 39 of the 40 guesses would have to be right for a bound above 2: by luck, once in 10^10 runs.
+    assert_eq!(report["lower_bound"]["refutes_promise"], false);
+
+    for (line, said) in [
+        (format!("{line} --out none"), ""),
+        ("audit none".to_owned(), "organza typeahead --canaries 1000 --canary-repeats 9"),
+        (format!("{line} {canaries} --neighbouring replace-one --out no"), "--neighbouring"),
+        ("linear --data rows --features 4 --out linear".to_owned(), ""),
+        ("audit linear".to_owned(), "not a run of word embeddings or of a typeahead"),
+    ] {
+        let run = organza_in(place.path(), &line);
+        assert_eq!(run.code == Some(0), said.is_empty(), "{line}: {}", run.stderr);
+        assert!(run.stderr.contains(said), "{line}: {}", run.stderr);
+    }
 }

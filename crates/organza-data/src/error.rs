@@ -192,6 +192,16 @@ pub enum DataError {
         /// The number of words.
         found: usize,
     },
+    /// A private vocabulary that shows next to no words.
+    #[error(
+        "the private vocabulary has {found} word(s), but at least 2 are needed: a word shows only if enough \
+         units have it. Give more text, a larger --epsilon or --vocabulary-share, or, if the words are no \
+         secret, --vocabulary-file or --vocabulary declared-public"
+    )]
+    HiddenWords {
+        /// The number of words that were released.
+        found: usize,
+    },
     /// What tokens are is no regular expression.
     #[error(
         "`{expression}` is no regular expression ({problem}): --tokens is unicode, ascii, whitespace, or what a token \

@@ -62,7 +62,8 @@ mod vocabulary;
 mod window;
 mod writing;
 
-pub use canaries::{Phrase, insert_phrases, random_phrase};
+pub use canaries::insertion::insert_phrases;
+pub use canaries::{Canaries, CanarySettings, Guesses, Phrase, Tossed, random_phrase};
 pub use corpus::Corpus;
 pub(crate) use corpus::TextStart;
 pub use error::{DataError, LineProblem, Place};

@@ -1,6 +1,6 @@
 //! The units of a part of the data: what is protected as one, and the samples of each.
 
-use crate::canaries::Moves;
+use crate::canaries::insertion::Moves;
 use crate::{DataError, Pair, Sample, Samples};
 use organza_ledger::Unit;
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! What everybody wrote, word after word: for models of what comes next.
 
 use crate::split::Sides;
-use crate::{DataError, SENTENCE_END, TokenisedText, Vocabulary};
+use crate::{DataError, Phrase, SENTENCE_END, TokenisedText, Vocabulary};
 use organza_ledger::Unit;
 use std::ops::Range;
 
@@ -32,11 +32,25 @@ impl Writing {
         rows: impl IntoIterator<Item = R>,
     ) -> Self {
         let mut writing = Self { tokens: Vec::new(), starts: vec![0], symbols };
-        for row in rows {
-            writing.tokens.extend(row.into_iter().filter(|symbol| *symbol < symbols));
-            writing.starts.push(writing.tokens.len());
-        }
+        writing.append(rows);
         writing
+    }
+
+    /// Adds rows, a unit each.
+    fn append<R: IntoIterator<Item = u32>>(&mut self, rows: impl IntoIterator<Item = R>) {
+        for row in rows {
+            self.tokens.extend(row.into_iter().filter(|symbol| *symbol < self.symbols));
+            self.starts.push(self.tokens.len());
+        }
+    }
+
+    /// Adds phrases of words of the vocabulary, each as a sentence that is all that one more unit wrote.
+    pub fn append_phrases(&mut self, phrases: &[Phrase]) {
+        let word = |id: u32| id.saturating_add(Self::FIRST_WORD);
+        let row = |[one, two, three]: &Phrase| {
+            [Self::END, word(*one), word(*two), word(*three), Self::END]
+        };
+        self.append(phrases.iter().map(row));
     }
 
     /// The number of units. *Not private.*
@@ -74,11 +88,11 @@ impl Sides {
         text: TokenisedText,
         vocabulary: &Vocabulary,
     ) -> Result<[Writing; 2], DataError> {
-        let number = |word: &Box<str>| match &**word {
+        let number = |word: &str| match word {
             SENTENCE_END => Writing::END,
             word => vocabulary.id(word).map_or(Writing::OTHER, |id| id + Writing::FIRST_WORD),
         };
-        let numbers: Vec<u32> = text.words().iter().map(number).collect();
+        let numbers: Vec<u32> = text.words().iter().map(|word| number(word)).collect();
         let symbols = vocabulary.len() as u32 + Writing::FIRST_WORD;
         let lines = text.lines();
         let (sides, found) = (self.sides(), lines.line_count());
@@ -120,6 +134,15 @@ mod tests {
     use crate::split::Shares;
     use crate::text::tests::Fixed;
     use crate::{Layout, Tokeniser};
+
+    #[test]
+    fn a_phrase_is_a_unit_more() {
+        let mut writing = Writing::of_rows(5, [vec![0, 2, 0], vec![0, 4, 3, 0]]);
+        writing.append_phrases(&[[0, 1, 2], [2, 2, 0]]);
+        let rows: Vec<&[u32]> = writing.rows(0..writing.units()).collect();
+        let expected: [&[u32]; 4] = [&[0, 2, 0], &[0, 4, 3, 0], &[0, 2, 3, 4, 0], &[0, 4, 4, 2, 0]];
+        assert_eq!(rows, expected);
+    }
 
     #[test]
     fn a_unit_is_one_row() {

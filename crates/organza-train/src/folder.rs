@@ -1,6 +1,8 @@
 //! The folder of a run: what is public in it, what is private, and how files are written.
 
 use organza_ledger::atomic::{Readers, UNFINISHED, write};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -8,7 +10,7 @@ use thiserror::Error;
 
 /// The canaries of a run: the one private file that outlives it, because an audit comes later. They are
 /// nobody's data, and say nothing about the key.
-pub const CANARIES: &str = "canaries.json";
+const CANARIES: &str = "canaries.json";
 
 /// The folder of a run.
 #[derive(Clone, Debug)]
@@ -186,6 +188,28 @@ impl RunFolder {
             file.write_all(format!("{line}\n").as_bytes())
         };
         append().map_err(FolderError::file("write", path))
+    }
+
+    /// Writes the canaries of the run.
+    ///
+    /// # Errors
+    /// If the file system refuses.
+    pub fn write_canaries(&self, canaries: &impl Serialize) -> Result<(), FolderError> {
+        let path = self.private(CANARIES);
+        let text = serde_json::to_string_pretty(canaries).map_err(io::Error::from);
+        let text = text.map_err(FolderError::file("write", &path))?;
+        self.write(&path, (text + "\n").as_bytes())
+    }
+
+    /// What was put into the training data of the run, to be audited for; `None` if nothing was.
+    ///
+    /// # Errors
+    /// If the file is there and cannot be read.
+    pub fn canaries<C: DeserializeOwned>(&self) -> Result<Option<C>, FolderError> {
+        let path = self.private(CANARIES);
+        let Some(bytes) = self.read(&path)? else { return Ok(None) };
+        let canaries = serde_json::from_slice(&bytes).map_err(io::Error::from);
+        canaries.map(Some).map_err(FolderError::file("read", &path))
     }
 
     /// Deletes all that a run has written before it may release anything.

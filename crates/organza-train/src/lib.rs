@@ -44,7 +44,7 @@ pub use certificate::{Certificate, DECIDED};
 pub use check::SettingError;
 pub use checkpoint::CheckpointError;
 pub use fingerprint::fingerprint;
-pub use folder::{CANARIES, FolderError, RunFolder};
+pub use folder::{FolderError, RunFolder};
 pub use optimizer::{OptimizerName, OptimizerSettings, UnknownOptimizer};
 pub use organza_mechanism::{FlatRows, ReadRows, WriteRows};
 pub use phases::Phase;

@@ -9,10 +9,10 @@ use crate::typeahead::Typeahead;
 use organza_data::settings::{PUBLIC_SEED, SplitSettings, VocabularyOrigin};
 use organza_data::split::{Shares, Sides};
 use organza_data::{
-    DataError, PrivateVocabularyPlan, PrivateVocabularySettings, TokenisedText, Tokeniser,
-    Vocabulary, VocabularyRelease, Writing,
+    Canaries, DataError, PrivateVocabularyPlan, PrivateVocabularySettings, TokenisedText,
+    Tokeniser, Vocabulary, VocabularyRelease, Writing,
 };
-use organza_ledger::PublicFact;
+use organza_ledger::{PublicFact, Unit};
 use organza_mechanism::{ItemRule, NoisyCount, Purpose};
 use organza_progress::{Size, Stage};
 use organza_train::{Application, Certificate, Failure, Phase, Releases, RunFolder, Start};
@@ -38,6 +38,7 @@ pub struct TypeaheadRun {
     task: NextWord,
     stages: Vec<Released>,
     test: Writing,
+    canaries: Option<Canaries>,
     remarks: Vec<String>,
     released: Vec<PublicFact>,
 }
@@ -77,7 +78,14 @@ impl Application for TypeaheadRun {
 
     fn public_facts(settings: &Settings, text: &Text) -> Result<Vec<PublicFact>, Failure> {
         let words = text.public.as_ref().map(|release| release.fact.clone());
-        Ok(words.into_iter().chain(settings.data.stop_words_fact()).collect())
+        let unit = match settings.privacy.unit {
+            Unit::User => "writer".to_owned(),
+            unit => unit.to_string(),
+        };
+        let counted = format!("each insertion is a {unit} of its own");
+        let canaries = settings.canaries.map(|canaries| canaries.fact(&counted));
+        let facts = words.into_iter().chain(settings.data.stop_words_fact());
+        Ok(facts.chain(canaries).collect())
     }
 
     fn phases<'a>(settings: &'a Settings, _: &'a Text) -> Result<Vec<Phase<'a>>, Failure> {
@@ -121,7 +129,12 @@ impl Application for TypeaheadRun {
         let shares = Shares { validation: 0.0, test };
         let sides = Sides::by_unit(&tokens, settings.privacy.unit, shares, PUBLIC_SEED)?;
         let words: Vec<String> = vocabulary.words().iter().map(|word| word.to_string()).collect();
-        let [train, test] = sides.writing(tokens, &vocabulary)?;
+        let [mut train, test] = sides.writing(tokens, &vocabulary)?;
+        let canaries =
+            settings.canaries.map(|it| Canaries::draw(it, vocabulary.len(), releases.source()));
+        if let Some(canaries) = &canaries {
+            train.append_phrases(&canaries.inserted());
+        }
         let (model, stages) = match releases.noise(GRAMS) {
             None => (plain::model(&train, settings.order()), Vec::new()),
             Some(noise) => {
@@ -140,11 +153,15 @@ impl Application for TypeaheadRun {
         };
         let released = stages.iter().map(fact).collect();
         let typeahead = Typeahead::new(model, words, tokeniser);
-        Ok(Self { typeahead, task, stages, test, remarks, released })
+        Ok(Self { typeahead, task, stages, test, canaries, remarks, released })
     }
 
     fn task(&self) -> &NextWord {
         &self.task
+    }
+
+    fn first_files(&self, folder: &RunFolder) -> Result<(), Failure> {
+        Ok(self.canaries.iter().try_for_each(|canaries| folder.write_canaries(canaries))?)
     }
 
     fn start(&self, _: &Settings, releases: &mut Releases<'_>) -> Result<Start, Failure> {

@@ -62,12 +62,6 @@ impl Model {
         self.network.as_ref()
     }
 
-    /// What a network says comes after a row, if there are both.
-    fn by_network(&self, row: &[u32]) -> Option<Vec<f32>> {
-        let network = self.network.as_ref().filter(|_| !row.is_empty())?;
-        Some(network.probabilities(row, &self.alone))
-    }
-
     /// The number of symbols: words, the end of a sentence and the word outside.
     pub fn symbols(&self) -> u32 {
         self.alone.len() as u32
@@ -91,9 +85,8 @@ impl Model {
 
     /// The probability of a word after a row.
     pub fn probability(&self, row: &[u32], word: u32) -> f32 {
-        if let Some(probabilities) = self.by_network(row) {
-            let place = word.checked_sub(Writing::FIRST_WORD).map(|place| place as usize);
-            return place.and_then(|place| probabilities.get(place)).copied().unwrap_or_default();
+        if self.network.is_some() {
+            return self.probabilities(row).get(word as usize).copied().unwrap_or_default();
         }
         let (mut probability, mut mass) = (0.0, 1.0);
         for (level, place) in self.contexts(row) {
@@ -103,10 +96,18 @@ impl Model {
         probability + mass * self.alone.get(word as usize).copied().unwrap_or_default()
     }
 
+    /// The probability of every symbol after a row.
+    pub fn probabilities(&self, row: &[u32]) -> Vec<f32> {
+        let (raised, mass) = self.raised(row);
+        let mut all: Vec<f32> = self.alone.iter().map(|alone| mass * alone).collect();
+        raised.iter().for_each(|it| all[it.word as usize] += it.probability);
+        all
+    }
+
     /// The words that contexts give a part of the probability to, in the order of words; and what is left for all words.
     fn raised(&self, row: &[u32]) -> (Vec<Likely>, f32) {
-        if let Some(probabilities) = self.by_network(row) {
-            let words = (Writing::FIRST_WORD..).zip(probabilities);
+        if let (Some(network), false) = (&self.network, row.is_empty()) {
+            let words = (Writing::FIRST_WORD..).zip(network.probabilities(row, &self.alone));
             return (words.map(|(word, probability)| Likely { word, probability }).collect(), 0.0);
         }
         let mut all: Vec<Likely> = Vec::new();

@@ -49,7 +49,7 @@ pub fn page(path: &Path) -> Result<Page, RunFilesError> {
 /// What was released per stage.
 fn released(typeahead: &Typeahead, stages: &[Released]) -> Section {
     let mut table = Table::new(
-        "released",
+        "stages",
         ["stage", "released", "deviation of the noise of a count", "with the largest counts"],
     );
     for stage in stages {

@@ -1,8 +1,8 @@
 //! The settings of a typeahead, as they stand in `settings.json`.
 
 use crate::network;
-use organza_data::Synthetic;
 use organza_data::settings::{DataSettings, SplitSettings, VocabularyOrigin};
+use organza_data::{CanarySettings, Synthetic};
 use organza_ledger::{LedgerSettings, Neighbouring, Unit};
 use organza_train::check::{
     AT_LEAST_ONE, BETWEEN, SettingError, at_least_one, is_between, optional, require,
@@ -78,6 +78,9 @@ pub struct Settings {
     pub rules: Rules,
     /// What is promised.
     pub privacy: PrivacySettings,
+    /// Phrases that are put into the training data, to be audited for; each is all that one more unit wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub canaries: Option<CanarySettings>,
     /// The ledger of the data set, where several runs share one budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ledger: Option<LedgerSettings>,
@@ -98,6 +101,7 @@ impl Settings {
             },
             rules: Rules::default(),
             privacy: engine.privacy,
+            canaries: None,
             ledger: None,
             seed: None,
         }
@@ -118,7 +122,7 @@ impl Settings {
             "another unit, or --user-column given: nothing says whose text a row of the table is";
         require("--unit", unit, named || unit != Unit::User, expected)?;
         let test = match data.split {
-            SplitSettings::Units { validation, test } if validation == 0.0 => test,
+            SplitSettings::Units { validation: 0.0, test } => test,
             _ => f64::NAN,
         };
         require("--test-share", test, (0.0..1.0).contains(&test), "0 or more and below 1")?;
@@ -143,6 +147,11 @@ impl Settings {
         let expected = "left out for --method dpsgd, and --epsilon given in its place: what steps cost follows the number of \
                         writers, which is released";
         require("--noise-multiplier", given.unwrap_or_default(), fits, expected)?;
+        // A canary is a unit of its own whatever units are, so tossed ones go with each of them.
+        let problem = self.canaries.and_then(|canaries| canaries.problem(privacy.neighbouring));
+        if let Some((setting, value, expected)) = problem {
+            require(setting, value, false, expected)?;
+        }
         self.engine().check()
     }
 

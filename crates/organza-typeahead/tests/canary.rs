@@ -9,7 +9,7 @@ use statrs::distribution::{Beta, ContinuousCDF, Normal};
 /// Runs with the writer and without.
 const RUNS: u64 = 1_000;
 /// The noise of each stage: epsilon 8 at delta 1e-6 for all of them together.
-const NOISE: f64 = 1.4;
+const NOISE: f64 = 1.306;
 /// The probability of a false alarm.
 const FALSE_ALARM: f64 = 1e-6;
 const WORDS: u32 = 24;

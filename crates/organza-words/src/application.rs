@@ -12,9 +12,7 @@ use organza_data::{TokenisedText, VocabularyRelease};
 use organza_ledger::PublicFact;
 use organza_model::vectors::Vectors;
 use organza_progress::{Size, Stage};
-use organza_train::{
-    Application, CANARIES, Certificate, Failure, Phase, Releases, RunFolder, Start,
-};
+use organza_train::{Application, Certificate, Failure, Phase, Releases, RunFolder, Start};
 
 /// Word vectors on text.
 #[derive(Debug)]
@@ -88,8 +86,7 @@ impl Application for Words {
 
     fn first_files(&self, folder: &RunFolder) -> Result<(), Failure> {
         if let Some(Planted { canaries, .. }) = &self.0.canaries {
-            let text = serde_json::to_string_pretty(canaries)? + "\n";
-            folder.write(&folder.private(CANARIES), text.as_bytes())?;
+            folder.write_canaries(canaries)?;
         }
         Ok(())
     }

@@ -1,11 +1,9 @@
 //! Settings that make sense, before anything is read or written.
 
 use crate::phases::{Released, words_decide};
-use crate::settings::{
-    CanarySettings, Method, SETTINGS_VERSION, Settings, SplitSettings, VocabularyOrigin,
-};
-use organza_data::Synthetic;
-use organza_ledger::{Neighbouring, Unit};
+use crate::settings::{Method, SETTINGS_VERSION, Settings, SplitSettings, VocabularyOrigin};
+use organza_data::{CanarySettings, Synthetic};
+use organza_ledger::Unit;
 use organza_train::SettingError;
 use organza_train::check::{
     AT_LEAST_ONE, BETWEEN, POSITIVE, at_least_one, is_between, is_positive, optional, require,
@@ -14,8 +12,6 @@ use organza_train::settings::RunSettings;
 
 /// More than any vectors of words have.
 const MOST_DIMENSIONS: usize = 1 << 16;
-/// More than any test of ranks needs, and few enough to be held in memory a thousand times.
-const MOST_CANARIES: u64 = 1_000_000;
 
 const _: () = assert!(SETTINGS_VERSION == 3, "a message names the only version there is");
 
@@ -107,23 +103,15 @@ impl Settings {
 }
 
 fn check_canaries(canaries: CanarySettings, settings: &Settings) -> Result<(), SettingError> {
-    let CanarySettings { repeated, repeats, tossed } = canaries;
-    require("--canaries", repeated, repeated <= MOST_CANARIES, "at most 1,000,000")?;
-    require("--tossed-canaries", tossed, tossed <= MOST_CANARIES, "at most 1,000,000")?;
-    let is_count = (1..=1_000).contains(&repeats);
-    require("--canary-repeats", repeats, is_count, "from 1 to 1,000")?;
-    if tossed > 0 {
-        let Settings { privacy, .. } = settings;
-        // Only there a canary that is in the data or not is what the promise speaks of.
-        let is_line = privacy.unit == Unit::Line;
-        let expected = "line with --tossed-canaries: each of them is one line";
-        require("--unit", privacy.unit, is_line, expected)?;
-        let is_added = privacy.neighbouring == Neighbouring::AddRemove;
-        let expected = "add-remove with --tossed-canaries: each of them is there or not";
-        require("--neighbouring", privacy.neighbouring, is_added, expected)?;
-        require("--tossed-canaries", tossed, tossed >= 10, "0, or at least 10")?;
+    let privacy = settings.privacy;
+    // Only there a canary that is in the data or not is what the promise speaks of.
+    let is_line = canaries.tossed == 0 || privacy.unit == Unit::Line;
+    let expected = "line with --tossed-canaries: each of them is one line";
+    require("--unit", privacy.unit, is_line, expected)?;
+    match canaries.problem(privacy.neighbouring) {
+        Some((setting, value, expected)) => require(setting, value, false, expected),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -32,7 +32,6 @@ mod task;
 mod vocabulary;
 
 pub use application::{WordModel, Words};
-pub use canaries::{Canaries, Guesses, Tossed};
 pub use page::page;
 pub use prepare::{PrepareError, initial, read_text};
 pub use task::WordTask;

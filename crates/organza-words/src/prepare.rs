@@ -1,11 +1,11 @@
 //! From settings to a task: text is read, cut into words and parted.
 
-use crate::canaries::{self, Canaries, Planted};
+use crate::canaries::{self, Planted};
 use crate::settings::{Method, Settings, SplitSettings};
 use crate::task::WordTask;
 use organza_data::settings::PUBLIC_SEED;
 use organza_data::split::{Shares, Sides, Sizes, in_order, shuffled};
-use organza_data::{DataError, Negatives, Samples, TokenisedText, Vocabulary};
+use organza_data::{Canaries, DataError, Negatives, Samples, TokenisedText, Vocabulary};
 use organza_ledger::{PublicFact, Unit};
 use organza_mechanism::{NoisyCount, Purpose, RandomSource};
 use organza_model::{ModelError, WordVectors};
@@ -46,16 +46,6 @@ pub enum PrepareError {
     /// Nothing is left to train on.
     #[error("no unit is left to train on: the text is too short for its split")]
     NoUnits,
-    /// A private vocabulary that shows next to no words.
-    #[error(
-        "the private vocabulary has {found} word(s), but at least 2 are needed: a word shows only if enough \
-         units have it. Give more text, a larger --epsilon or --vocabulary-share, or, if the words are no \
-         secret, --vocabulary-file or --vocabulary declared-public"
-    )]
-    HiddenWords {
-        /// The number of words that were released.
-        found: usize,
-    },
     /// No source of words is left, although nothing releases them.
     #[error("there are no words")]
     NoWords,
@@ -193,7 +183,7 @@ pub(crate) fn prepare(
         None => (samples, split, None),
         Some(asked) => {
             let canaries = Canaries::draw(asked, vocabulary.len(), source);
-            let (samples, split, planted) = canaries.plant(samples, split, source)?;
+            let (samples, split, planted) = canaries::plant(canaries, samples, split, source)?;
             (samples, split, Some(planted))
         }
     };

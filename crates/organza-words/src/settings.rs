@@ -2,10 +2,10 @@
 
 use crate::canaries;
 use crate::phases::Released;
-use organza_data::Objective;
 pub use organza_data::settings::{
     DataSettings, SplitSettings, StopWordList, Tokens, VocabularyOrigin,
 };
+use organza_data::{CanarySettings, Objective};
 use organza_ledger::{LedgerSettings, Neighbouring, Share, Unit};
 use organza_mechanism::Selection;
 use organza_train::settings::{
@@ -45,19 +45,6 @@ pub struct Settings {
     pub ledger: Option<LedgerSettings>,
     /// A seed makes the run reproducible and *not private*.
     pub seed: Option<u64>,
-}
-
-/// Phrases that are put into the training data, to be audited for: two sets for two kinds of evidence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CanarySettings {
-    /// How many phrases are inserted `repeats` times each, for the test of ranks.
-    pub repeated: u64,
-    /// How often each of them is inserted (n_c).
-    pub repeats: u64,
-    /// How many phrases are inserted once or not at all, each by its own fair coin, for the lower bound
-    /// on epsilon.
-    pub tossed: u64,
 }
 
 /// What is trained.

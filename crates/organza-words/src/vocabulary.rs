@@ -3,7 +3,7 @@
 use crate::phases::{VOCABULARY, vocabulary_plan};
 use crate::prepare::PrepareError;
 use crate::settings::Settings;
-use organza_data::{DataError, TokenisedText, Vocabulary};
+use organza_data::{TokenisedText, Vocabulary};
 use organza_progress::{Size, Stage};
 use organza_train::{Failure, Releases};
 
@@ -19,11 +19,5 @@ pub(crate) fn release_words(
     let release = plan.release(releases.source());
     let charged = releases.charge(release.charge())?;
     let _stage = Stage::begin("gathering words", Size::Unknown);
-    match plan.paid(release, charged).words(text, public) {
-        Ok(words) => Ok(words.vocabulary),
-        Err(DataError::VocabularyTooSmall { found }) => {
-            Err(PrepareError::HiddenWords { found }.into())
-        }
-        Err(other) => Err(other.into()),
-    }
+    Ok(plan.paid(release, charged).words(text, public)?.vocabulary)
 }

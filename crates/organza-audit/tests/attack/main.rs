@@ -10,6 +10,7 @@ mod pairwise;
 mod recommender;
 mod texts;
 mod twins;
+mod typeahead;
 mod words;
 
 use combinations::{Target, checked, found_once};

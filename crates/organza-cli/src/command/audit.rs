@@ -7,11 +7,11 @@ use organza_train::RunFolder;
 use std::path::PathBuf;
 
 const PROMISE: &str = "\
-Audit a run that was trained with canaries
+Audit word embeddings or a typeahead that were trained with canaries
 
 Three kinds of evidence: the ranks of phrases that were inserted several times (--canaries), beside \
 phrases that never were; a lower bound on epsilon from phrases inserted once or not, each by a fair coin \
-(--tossed-canaries); and the gap between training and test loss. The result is printed and written to \
+(--tossed-canaries); and, of word embeddings, the gap between training and test loss. The result is printed and written to \
 audit.json and audit.html in the folder of the run.
 
 Canaries are synthetic and the model of a private run is private, so ranks and the bound cost nothing. \
@@ -24,7 +24,9 @@ const EXAMPLES: &str = "\
 Examples:
   organza train --canaries 1000 --canary-repeats 9 --tossed-canaries 2000 --out run
   organza audit run
-  organza audit run --exact --json";
+  organza audit run --exact --json
+  organza typeahead --canaries 1000 --canary-repeats 9 --tossed-canaries 2000 --out keyboard
+  organza audit keyboard";
 
 /// Audit a run that was trained with canaries
 #[derive(Args, Debug)]

@@ -1,5 +1,6 @@
 //! `organza typeahead`: from text and a budget to a model that completes what people write, a certificate and a report.
 
+use crate::canaries::CanaryOptions;
 use crate::command::ledger::LedgerOptions;
 use crate::names::named;
 use crate::output::Output;
@@ -93,6 +94,8 @@ pub(crate) struct Typeahead {
     test_share: Option<f64>,
     #[command(flatten)]
     ledger: LedgerOptions,
+    #[command(flatten)]
+    canaries: CanaryOptions,
     /// A seed makes the run reproducible and NOT private
     #[arg(long, value_name = "NUMBER", help_heading = "Run")]
     seed: Option<u64>,
@@ -157,6 +160,7 @@ impl Typeahead {
         let rules = &mut settings.rules;
         rules.order = self.order.unwrap_or(rules.order);
         rules.vocabulary_share = self.vocabulary_share.unwrap_or(rules.vocabulary_share);
+        self.canaries.change(&mut settings.canaries);
         let (method, ledger, seed) = (self.method, self.ledger.settings(), self.seed);
         Settings { method, ledger, seed, ..settings }
     }

@@ -151,7 +151,9 @@ impl PrivateVocabulary {
         let word = |place: u32| text.words()[alphabet[place as usize] as usize].clone();
         let (words, counts): (Vec<Box<str>>, Vec<f64>) =
             noisy.items().iter().take(most).map(|(place, count)| (word(*place), *count)).unzip();
-        let vocabulary = Vocabulary::new(public.iter().cloned().chain(words).collect())?;
+        let all: Vec<Box<str>> = public.iter().cloned().chain(words).collect();
+        let found = all.len();
+        let vocabulary = Vocabulary::new(all).map_err(|_| DataError::HiddenWords { found })?;
         Ok(PrivateWords { vocabulary, counts })
     }
 }

@@ -60,7 +60,7 @@ fn words_of_many_lines_are_released_by_count_and_alphabet() {
     assert_eq!(words(&text, top).unwrap(), ["b", "c"]);
     let none = read(&["a", "b"], Layout::Lines).unwrap();
     let error = words(&none, settings(Unit::Line, 9)).unwrap_err();
-    assert!(matches!(error, DataError::VocabularyTooSmall { found: 0 }));
+    assert!(matches!(error, DataError::HiddenWords { found: 0 }));
 }
 
 /// Public words are in whether or not they occur, and take nothing from the others: a unit that may count two words counts

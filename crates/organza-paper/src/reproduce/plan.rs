@@ -1,8 +1,9 @@
 //! The runs of the paper's section 5, and the few that explain where they differ from what it says.
 
+use organza_data::CanarySettings;
 use organza_mechanism::SelectionRule;
 use organza_train::OptimizerSettings;
-use organza_words::settings::{CanarySettings, Method, Settings};
+use organza_words::settings::{Method, Settings};
 use organza_words::suite::Planned;
 use std::path::Path;
 

@@ -10,8 +10,9 @@ use organza_ledger::{Charge, Charged};
 use organza_mechanism::{NotPaid, PlanError};
 use rayon::prelude::*;
 
-/// The most frequent words speak for themselves, and would drown the others: so many are not counted.
+/// The most frequent words speak for themselves, and would drown the others: so many are not counted, and of few words one of so many.
 const HEAD: usize = 300;
+const HEAD_OF: usize = 10;
 /// The least and the largest logarithm of what is expected that are told apart, in deviations.
 const FIRST: f32 = -14.0;
 const LAST: f32 = 8.0;
@@ -43,7 +44,10 @@ impl AfterEnding {
         });
         let mut counted = vec![true; words + first as usize];
         counted[Writing::END as usize] = false;
-        common.iter().take(HEAD).for_each(|word| counted[*word as usize] = false);
+        common
+            .iter()
+            .take(HEAD.min(words / HEAD_OF))
+            .for_each(|word| counted[*word as usize] = false);
         let number = (endings.number * words) as u64;
         let of_symbol = &endings.of_symbol;
         let noisy = stages.release(1, Cells::dense(number), |row, cells| {

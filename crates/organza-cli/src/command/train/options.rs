@@ -2,6 +2,7 @@
 
 mod change;
 
+use crate::canaries::CanaryOptions;
 use crate::command::ledger::LedgerOptions;
 use crate::files;
 use crate::names::{method_parser, named, optimizer_parser, rule_parser};
@@ -10,7 +11,7 @@ use clap::{Args, ValueEnum};
 use organza_ledger::{Neighbouring, Unit};
 use organza_mechanism::{By, SelectionRule};
 use organza_train::OptimizerName;
-use organza_words::settings::{CanarySettings, Method, Settings};
+use organza_words::settings::{Method, Settings};
 use std::path::PathBuf;
 
 #[derive(Args, Debug)]
@@ -30,7 +31,7 @@ pub(crate) struct Options {
     #[command(flatten)]
     training: Training,
     #[command(flatten)]
-    audit: Audit,
+    canaries: CanaryOptions,
 }
 
 /// What a single run is asked to do; a comparison tries several.
@@ -232,22 +233,6 @@ struct Training {
     average: Option<bool>,
 }
 
-/// What is put into the data, to be audited for.
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Audit")]
-struct Audit {
-    /// Insert so many random phrases of three words, for the test of ranks by `organza audit`
-    #[arg(long, value_name = "PHRASES")]
-    canaries: Option<u64>,
-    /// How often each of them is inserted [default: 1]
-    #[arg(long, value_name = "TIMES")]
-    canary_repeats: Option<u64>,
-    /// Insert each of so many random phrases once or not, by a fair coin, for the lower bound on
-    /// epsilon by `organza audit` (unit line)
-    #[arg(long, value_name = "PHRASES")]
-    tossed_canaries: Option<u64>,
-}
-
 impl Options {
     /// The preset or settings file, changed by the flags.
     pub(crate) fn settings(&self, asked: &Asked) -> anyhow::Result<Settings> {
@@ -279,7 +264,7 @@ impl Options {
         self.counts.change(settings);
         self.words.change(&mut settings.data);
         self.training.change(settings);
-        self.audit.change(settings);
+        self.canaries.change(&mut settings.canaries);
     }
 
     /// Why the method is what it is, for whom nobody chose it.

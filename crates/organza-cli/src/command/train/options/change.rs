@@ -75,24 +75,6 @@ impl Model {
     }
 }
 
-impl Audit {
-    pub(super) fn change(&self, settings: &mut Settings) {
-        if self.canaries.is_none()
-            && self.canary_repeats.is_none()
-            && self.tossed_canaries.is_none()
-        {
-            return;
-        }
-        let none = CanarySettings { repeated: 0, repeats: 1, tossed: 0 };
-        let mut canaries = settings.canaries.unwrap_or(none);
-        set(&mut canaries.repeated, &self.canaries);
-        set(&mut canaries.repeats, &self.canary_repeats);
-        set(&mut canaries.tossed, &self.tossed_canaries);
-        let any = canaries.repeated > 0 || canaries.tossed > 0;
-        settings.canaries = any.then_some(canaries);
-    }
-}
-
 impl Training {
     pub(super) fn change(&self, settings: &mut Settings) {
         let training = &mut settings.training;
