@@ -332,8 +332,8 @@ fn masses(
         (rest, width) = (after, (width as f64 * WIDER) as usize);
     }
     // The end of a sentence and the word outside are like no word.
-    for symbol in 0..Writing::FIRST_WORD as usize {
-        masses[symbol] = own(symbol).map_or(0.0, |(mass, _)| mass);
+    for (symbol, mass) in masses.iter_mut().enumerate().take(Writing::FIRST_WORD as usize) {
+        *mass = own(symbol).map_or(0.0, |(mass, _)| mass);
     }
     masses.into_iter().map(|mass| (mass as f32).max(LEAST_MASS)).collect()
 }
