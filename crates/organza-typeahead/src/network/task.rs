@@ -21,7 +21,7 @@ pub(crate) fn training() -> TrainingSettings {
         batch: 1_000.0,
         epochs: 30.0,
         clip: 0.1,
-        optimizer: OptimizerSettings::adam(0.03),
+        optimizer: OptimizerSettings::adam(0.02),
         evaluations: 1,
         ..TrainingSettings::default()
     }
