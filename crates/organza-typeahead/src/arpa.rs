@@ -9,10 +9,34 @@ use std::io::{self, Write};
 /// The logarithm of what never happens.
 const NEVER: f64 = -99.0;
 
-/// The model as far as ARPA can hold it: without contexts of classes, and without a network, of which only the frequencies of words are left.
+/// The model as far as ARPA can hold it, without contexts of classes: words that are listed after a context of symbols keep their
+/// probabilities, and the others share what is left as they do after the next shorter one.
+/// A network cannot be held at all: only the frequencies of words are left of it.
 pub fn back_off(model: &Model) -> Model {
-    let plain = |level: &&Level| matches!(level.context, Context::Symbols(_));
-    Model::new(model.alone().to_vec(), model.levels().iter().filter(plain).cloned().collect())
+    let symbols = model.symbols();
+    let mut plain = Model::new(model.alone().to_vec(), Vec::new());
+    for level in model.levels() {
+        let Context::Symbols(length) = level.context else { continue };
+        let mut own = Level::new(Context::Symbols(length));
+        for (place, key) in level.keys.iter().enumerate() {
+            let row = row(symbols, length, *key);
+            let listed = level.following(place);
+            let listed = listed.map(|(word, _)| (word, model.probability(&row, word).max(0.0)));
+            own.push_among(*key, &listed.collect::<Vec<_>>(), |word| plain.probability(&row, word));
+        }
+        plain = plain.with(own);
+    }
+    plain
+}
+
+/// The symbols of a context, by its number.
+fn row(symbols: u32, length: usize, mut key: u64) -> Vec<u32> {
+    let mut row = vec![0; length];
+    for place in row.iter_mut().rev() {
+        *place = (key % u64::from(symbols)) as u32;
+        key /= u64::from(symbols);
+    }
+    row
 }
 
 /// Writes a model. Its probabilities are those of [`back_off`]: what a context gives to a word and leaves to shorter ones is a
@@ -23,28 +47,28 @@ pub fn back_off(model: &Model) -> Model {
 pub(crate) fn write(model: &Model, words: &[String], to: &mut dyn Write) -> io::Result<()> {
     let model = back_off(model);
     let symbols = model.symbols();
-    let name = |symbol: u32| match symbol.checked_sub(Writing::FIRST_WORD) {
-        Some(word) => words.get(word as usize).map_or("<unk>", String::as_str),
-        None => "<s>",
+    let name = |symbol: u32| match symbol {
+        Writing::END => "<s>",
+        Writing::OTHER => "<unk>",
+        symbol => {
+            let word = words.get((symbol - Writing::FIRST_WORD) as usize);
+            word.map_or("<unk>", String::as_str)
+        }
     };
     let log = |probability: f32| match probability > 0.0 {
         true => f64::from(probability).log10().max(NEVER),
         false => NEVER,
     };
     // The n-grams that are listed, by length: those that end in a word with a part of the probability, and the contexts of longer ones.
-    let row = |length: usize, mut key: u64| {
-        let mut row = vec![0; length];
-        for place in row.iter_mut().rev() {
-            *place = (key % u64::from(symbols)) as u32;
-            key /= u64::from(symbols);
-        }
-        row
-    };
     let mut listed: Vec<BTreeSet<Vec<u32>>> = vec![BTreeSet::new(); model.levels().len()];
     for level in model.levels() {
         let length = level.length();
         for (place, key) in level.keys.iter().enumerate() {
-            let context = row(length, *key);
+            let context = row(symbols, length, *key);
+            // A sentence begins once.
+            if context[1..].contains(&Writing::END) {
+                continue;
+            }
             for (word, _) in level.following(place) {
                 listed[length - 1].insert(context.iter().copied().chain([word]).collect());
             }
@@ -65,7 +89,8 @@ pub(crate) fn write(model: &Model, words: &[String], to: &mut dyn Write) -> io::
         Some(format!("\t{:.7}", log(place.map_or(1.0, |place| level.left[place]))))
     };
     let left = |row: &[u32]| left(row).unwrap_or_default();
-    writeln!(to, "\n\\1-grams:\n{NEVER}\t<unk>\n{NEVER}\t<s>{}", left(&[Writing::END]))?;
+    writeln!(to, "\n\\1-grams:\n{NEVER}\t<unk>{}", left(&[Writing::OTHER]))?;
+    writeln!(to, "{NEVER}\t<s>{}", left(&[Writing::END]))?;
     writeln!(to, "{NEVER}\t</s>")?;
     for word in Writing::FIRST_WORD..symbols {
         let alone = log(model.alone()[word as usize]);

@@ -62,20 +62,28 @@ impl Level {
     }
 
     /// Adds a context with the probabilities of some words, in the order of words; the others share what is left as they do in `others`,
-    /// the probabilities of all words, from the first word.
-    pub(crate) fn push_listed(&mut self, key: u64, listed: &[(u32, f32)], others: &[f32]) {
-        let of = |word: u32| others[(word - Writing::FIRST_WORD) as usize];
-        let sum = |part: &dyn Fn(&(u32, f32)) -> f32| -> f64 {
-            listed.iter().map(|it| f64::from(part(it))).sum()
-        };
-        let left = (1.0 - sum(&|it| it.1)).max(0.0) / (1.0 - sum(&|it| of(it.0))).max(1e-9);
-        let part = |(word, probability): &(u32, f32)| {
-            (*word, (f64::from(*probability) - left * f64::from(of(*word))) as f32)
+    /// the probabilities of all words after the next shorter context.
+    pub(crate) fn push_among(
+        &mut self,
+        key: u64,
+        listed: &[(u32, f32)],
+        others: impl Fn(u32) -> f32,
+    ) {
+        let own: f64 = listed.iter().map(|(_, it)| f64::from(*it)).sum();
+        let theirs: f64 = listed.iter().map(|(word, _)| f64::from(others(*word))).sum();
+        let left = (1.0 - own).max(0.0) / (1.0 - theirs).max(1e-9);
+        let part = |(word, it): &(u32, f32)| {
+            (*word, (f64::from(*it) - left * f64::from(others(*word))) as f32)
         };
         self.push(key, listed.iter().map(part));
         if let (Some(last), false) = (self.left.last_mut(), listed.is_empty()) {
             *last = left as f32;
         }
+    }
+
+    /// The same, where the probabilities of all words are a list, from the first word.
+    pub(crate) fn push_listed(&mut self, key: u64, listed: &[(u32, f32)], others: &[f32]) {
+        self.push_among(key, listed, |word| others[(word - Writing::FIRST_WORD) as usize]);
     }
 
     /// Adds a context with the probabilities of all words, from the first word, of which those are listed that differ from `others` by more than

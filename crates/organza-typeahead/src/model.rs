@@ -62,6 +62,12 @@ impl Model {
         self.network.as_ref()
     }
 
+    /// With longer contexts.
+    pub(crate) fn with(mut self, level: Level) -> Self {
+        self.levels.push(level);
+        self
+    }
+
     /// The number of symbols: words, the end of a sentence and the word outside.
     pub fn symbols(&self) -> u32 {
         self.alone.len() as u32

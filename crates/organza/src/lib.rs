@@ -1,9 +1,10 @@
 //! Embeddings and other wide models, trained with differential privacy: all of Organza's libraries under one name.
 //!
 //! A *wide* model keeps almost all of its parameters in tables of which one record touches only a few rows: word
-//! embeddings, recommenders, sparse linear models.
+//! embeddings, recommenders, typeahead, sparse linear models.
 //!
-//! - [`words`] trains word embeddings, [`recommend`] recommenders, and [`erm`] linear models.
+//! - [`words`] trains word embeddings, [`recommend`] recommenders, [`typeahead`] completions, and
+//!   [`erm`] linear models.
 //! - [`train`] is the engine below them. Give it the gradient of a model of your own, such as a factorisation, and it
 //!   trains that model by DP-SGD or by private selection.
 //! - [`accountant`], [`ledger`] and [`mechanism`] serve any training: they find the privacy loss of a run or the noise
@@ -36,4 +37,5 @@ pub use organza_model as model;
 pub use organza_recommend as recommend;
 pub use organza_report as report;
 pub use organza_train as train;
+pub use organza_typeahead as typeahead;
 pub use organza_words as words;

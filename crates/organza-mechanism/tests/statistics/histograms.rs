@@ -76,6 +76,27 @@ fn sparse_and_dense_have_one_law() {
     }
 }
 
+/// Where the first cells have no bar, they have the law of noise on all cells, and the others that of the bar after it.
+#[test]
+fn the_first_cells_have_no_bar() {
+    const FIRST: u64 = 3;
+    let (bound, noise) = (Bound::Norm(1.0), CountNoise::RoundedGaussian { multiplier: 1.5 });
+    let settings = plan(bound, noise, Some(BAR as f64)).settings().clone();
+    let mixed = HistogramPlan::new(HistogramSettings { dense: FIRST, ..settings }).unwrap();
+    let dense = plan(bound, noise, None);
+    let from = |first: u64| {
+        move |cells: &mut Vec<(u64, f64)>| {
+            cells.retain(|(cell, count)| *cell < first || *count >= BAR as f64);
+        }
+    };
+    let one = classes(&mixed, 2_150, |_| ());
+    assert!(two_samples(&one, &classes(&dense, 2_151, from(FIRST))) > FALSE_ALARM);
+    // Twins: one cell more has no bar, or one less.
+    for first in [FIRST - 1, FIRST + 1] {
+        assert!(two_samples(&one, &classes(&dense, 2_152 + first, from(first))) < FALSE_ALARM);
+    }
+}
+
 /// What is said about the bar is true: how often cells show.
 #[test]
 fn cells_show_as_often_as_is_said() {
