@@ -1,9 +1,10 @@
-//! Typeahead as an application of the engine: what is released. No steps follow.
+//! Typeahead as an application of the engine: what is released, and, for one method, steps.
 
+use crate::network::NextWord;
 use crate::plain;
 use crate::quality::{Quality, quality};
 use crate::release::{ReleasePlan, Released, STAGES};
-use crate::settings::{Settings, VOCABULARY_DELTA};
+use crate::settings::{Method, Settings, VOCABULARY_DELTA};
 use crate::typeahead::Typeahead;
 use organza_data::settings::{PUBLIC_SEED, SplitSettings, VocabularyOrigin};
 use organza_data::split::{Shares, Sides};
@@ -12,12 +13,9 @@ use organza_data::{
     Tokeniser, Vocabulary, VocabularyRelease, Writing,
 };
 use organza_ledger::{PublicFact, Unit};
-use organza_mechanism::random::PrivateRandom;
-use organza_mechanism::{ItemRule, NoisyCount, ReadRows, WriteRows};
+use organza_mechanism::{ItemRule, NoisyCount, Purpose};
 use organza_progress::{Size, Stage};
-use organza_train::{
-    Application, Certificate, Failure, Losses, Phase, Releases, RunFolder, Start, Task,
-};
+use organza_train::{Application, Certificate, Failure, Phase, Releases, RunFolder, Start};
 
 /// The names of the phases.
 const VOCABULARY: &str = "vocabulary";
@@ -37,6 +35,7 @@ pub struct Text {
 #[derive(Debug)]
 pub struct TypeaheadRun {
     typeahead: Typeahead,
+    task: NextWord,
     stages: Vec<Released>,
     test: Writing,
     canaries: Option<Canaries>,
@@ -55,32 +54,10 @@ pub struct FittedTypeahead {
     pub quality: Option<Quality>,
 }
 
-/// Nothing to train: all is learned from what is released.
-#[derive(Clone, Copy, Debug)]
-pub struct NoSteps;
-
-impl Task for NoSteps {
-    fn tables(&self) -> Vec<(u64, u64)> {
-        vec![(1, 1)]
-    }
-
-    fn units(&self) -> u64 {
-        0
-    }
-
-    fn draw(&self, _: u64, _: &mut PrivateRandom, _: &mut Vec<u32>) {}
-
-    fn gradient(&self, _: u64, _: &[u32], _: &dyn ReadRows, _: &mut dyn WriteRows) {}
-
-    fn evaluate(&self, _: &dyn ReadRows) -> Losses {
-        Losses { train: f64::NAN, validation: f64::NAN, test: f64::NAN }
-    }
-}
-
 impl Application for TypeaheadRun {
     type Settings = Settings;
     type Data = Text;
-    type Task = NoSteps;
+    type Task = NextWord;
     type Model = FittedTypeahead;
 
     fn read(settings: &Settings) -> Result<Text, Failure> {
@@ -121,7 +98,7 @@ impl Application for TypeaheadRun {
         let grams = Phase {
             name: GRAMS,
             releases: STAGES[..settings.shares().len()].to_vec(),
-            until: 1.0,
+            until: settings.stages_until(),
             events: Box::new(|noise| Ok(plan(settings, noise).events()?)),
         };
         Ok(words.into_iter().chain([grams]).collect())
@@ -166,25 +143,31 @@ impl Application for TypeaheadRun {
                 plan(settings, noise).release(&words, [&train; STAGES.len()], &source, charge)?
             }
         };
+        let task = match settings.method {
+            Method::Dpsgd => NextWord::new(train, model.alone()),
+            _ => NextWord::default(),
+        };
         let fact = |stage: &Released| PublicFact {
             name: stage.name.clone(),
             value: stage.counts.len().to_string(),
         };
         let released = stages.iter().map(fact).collect();
         let typeahead = Typeahead::new(model, words, tokeniser);
-        Ok(Self { typeahead, stages, test, canaries, remarks, released })
+        Ok(Self { typeahead, task, stages, test, canaries, remarks, released })
     }
 
-    fn task(&self) -> &NoSteps {
-        &NoSteps
+    fn task(&self) -> &NextWord {
+        &self.task
     }
 
     fn first_files(&self, folder: &RunFolder) -> Result<(), Failure> {
         Ok(self.canaries.iter().try_for_each(|canaries| folder.write_canaries(canaries))?)
     }
 
-    fn start(&self, _: &Settings, _: &mut Releases<'_>) -> Result<Start, Failure> {
-        Ok(Start { released: self.released.clone(), parameters: vec![0.0], ..Start::default() })
+    fn start(&self, _: &Settings, releases: &mut Releases<'_>) -> Result<Start, Failure> {
+        let mut random = releases.source().substream(Purpose::Initialisation, 0, 0);
+        let parameters = self.task.start(&mut random);
+        Ok(Start { released: self.released.clone(), parameters, ..Start::default() })
     }
 
     fn not_private() -> impl Iterator<Item = &'static str> {
@@ -202,11 +185,14 @@ impl Application for TypeaheadRun {
 
     fn finish(
         self,
-        _: Vec<f32>,
+        parameters: Vec<f32>,
         certificate: &Certificate,
         folder: Option<&RunFolder>,
     ) -> Result<FittedTypeahead, Failure> {
-        let Self { typeahead, stages, test, .. } = self;
+        let Self { mut typeahead, task, stages, test, .. } = self;
+        if let Some(network) = task.network(parameters) {
+            typeahead = typeahead.with_network(network);
+        }
         let quality = (test.units() > 0).then(|| quality(&test, typeahead.model(), MOST_WORDS));
         if let Some(folder) = folder {
             let _stage = Stage::begin("writing the model", Size::Unknown);

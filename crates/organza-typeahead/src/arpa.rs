@@ -11,6 +11,7 @@ const NEVER: f64 = -99.0;
 
 /// The model as far as ARPA can hold it, without contexts of classes: words that are listed after a context of symbols keep their
 /// probabilities, and the others share what is left as they do after the next shorter one.
+/// A network cannot be held at all: only the frequencies of words are left of it.
 pub fn back_off(model: &Model) -> Model {
     let symbols = model.symbols();
     let mut plain = Model::new(model.alone().to_vec(), Vec::new());

@@ -1,6 +1,7 @@
 //! What comes next, by what came before.
 
 use crate::level::Level;
+use crate::network::Network;
 use organza_data::Writing;
 
 /// A word with its probability.
@@ -19,6 +20,8 @@ pub struct Likely {
 /// p(w | h) = part(h, w) + left(h) p(w | h')
 /// ```
 ///
+/// Where there is a network, it says what comes after a row, and leaves nothing.
+///
 /// # Privacy
 /// It is a function of what was released, hence a post-processing.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +32,7 @@ pub struct Model {
     levels: Vec<Level>,
     /// Words, the most probable first.
     by_probability: Vec<u32>,
+    network: Option<Network>,
 }
 
 impl Model {
@@ -45,7 +49,17 @@ impl Model {
         by_probability.sort_by(|one, other| {
             alone[*other as usize].total_cmp(&alone[*one as usize]).then(one.cmp(other))
         });
-        Self { alone, levels, by_probability }
+        Self { alone, levels, by_probability, network: None }
+    }
+
+    /// The same words, with a network that predicts them.
+    pub(crate) fn with_network(self, network: Network) -> Self {
+        Self { network: Some(network), ..self }
+    }
+
+    /// The network, if there is one.
+    pub fn network(&self) -> Option<&Network> {
+        self.network.as_ref()
     }
 
     /// With longer contexts.
@@ -77,6 +91,9 @@ impl Model {
 
     /// The probability of a word after a row.
     pub fn probability(&self, row: &[u32], word: u32) -> f32 {
+        if self.network.is_some() {
+            return self.probabilities(row).get(word as usize).copied().unwrap_or_default();
+        }
         let (mut probability, mut mass) = (0.0, 1.0);
         for (level, place) in self.contexts(row) {
             probability += mass * level.part(place, word);
@@ -95,6 +112,10 @@ impl Model {
 
     /// The words that contexts give a part of the probability to, in the order of words; and what is left for all words.
     fn raised(&self, row: &[u32]) -> (Vec<Likely>, f32) {
+        if let (Some(network), false) = (&self.network, row.is_empty()) {
+            let words = (Writing::FIRST_WORD..).zip(network.probabilities(row, &self.alone));
+            return (words.map(|(word, probability)| Likely { word, probability }).collect(), 0.0);
+        }
         let mut all: Vec<Likely> = Vec::new();
         let mut mass = 1.0;
         for (level, place) in self.contexts(row) {
@@ -120,8 +141,10 @@ impl Model {
             raised.iter().filter(|likely| allowed(likely.word)).copied().collect();
         let sum = best.iter().map(|likely| likely.probability).sum::<f32>() + mass * alone;
         best.iter_mut().for_each(|it| it.probability += mass * self.alone[it.word as usize]);
+        // Nothing is left to look for where all words are raised.
+        let number_left = number.min(self.by_probability.len() - raised.len());
         let others = self.by_probability.iter().copied();
-        let others = others.filter(|word| allowed(*word) && !is_raised(*word)).take(number);
+        let others = others.filter(|word| allowed(*word) && !is_raised(*word)).take(number_left);
         best.extend(
             others.map(|word| Likely { word, probability: mass * self.alone[word as usize] }),
         );

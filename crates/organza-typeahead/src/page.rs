@@ -16,7 +16,10 @@ const QUALITY: &str = "computed from the data, without noise and without a charg
 const SHOWN: usize = 12;
 
 const FILES: [(&str, &str); 4] = [
-    (saved::ARPA, "the model in the ARPA format, for KenLM and others"),
+    (
+        saved::ARPA,
+        "the model in the ARPA format, for KenLM and others; of a network, the frequencies of words alone",
+    ),
     (saved::MODEL, "the model, all of it"),
     (saved::NGRAMS, "the released n-grams with their noisy counts, as a tree"),
     (saved::WORDS, "the words, in the order of their numbers"),
@@ -35,7 +38,8 @@ pub fn page(path: &Path) -> Result<Page, RunFilesError> {
     let sections =
         [released(&typeahead, &stages)].into_iter().chain(quality.as_ref().map(measured));
     Ok(files.page(Additions {
-        first: Some(box_to_type::section(&typeahead)),
+        // The box knows contexts, not networks.
+        first: typeahead.model().network().is_none().then(|| box_to_type::section(&typeahead)),
         sections: sections.collect(),
         files: FILES.to_vec(),
         ..Additions::new("Typeahead", "completions")

@@ -3,6 +3,7 @@
 use crate::arpa;
 use crate::level::{Context, Level};
 use crate::model::Model;
+use crate::network::Network;
 use crate::release::Released;
 use crate::settings::Settings;
 pub use crate::tensors::SavedError;
@@ -24,6 +25,8 @@ pub const ARPA: &str = "model.arpa";
 /// What the stages are, among the metadata of what was released, and the lengths of contexts, among those of the model.
 const NAMES: &str = "stages";
 const LENGTHS: &str = "context_lengths";
+/// The list of the parameters of a network.
+const NETWORK: &str = "network";
 
 impl Released {
     /// Writes what was released into the folder of its run.
@@ -88,6 +91,9 @@ impl Typeahead {
                 tensors.add(format!("{place}_classes"), of_symbol);
             }
         }
+        if let Some(network) = model.network() {
+            tensors.add(NETWORK, network.parameters());
+        }
         let length =
             |level: &Level| (level.length(), matches!(level.context, Context::Class { .. }));
         let lengths: Vec<(usize, bool)> = model.levels().iter().map(length).collect();
@@ -138,10 +144,16 @@ impl Typeahead {
             };
             levels.push(level);
         }
+        let misfit = || saved.bad("its tables do not fit each other");
         let fits = levels.iter().all(|level| level.fits(symbols));
-        match fits && symbols as usize == words.len() + organza_data::Writing::FIRST_WORD as usize {
-            true => Ok(Self::new(Model::new(alone, levels), words, tokeniser)),
-            false => Err(saved.bad("its tables do not fit each other")),
+        if !fits || symbols as usize != words.len() + organza_data::Writing::FIRST_WORD as usize {
+            return Err(misfit());
         }
+        let mut model = Model::new(alone, levels);
+        if tensors.names().contains(&NETWORK) {
+            let network = Network::new(symbols, saved.list(&tensors, NETWORK)?);
+            model = model.with_network(network.ok_or_else(misfit)?);
+        }
+        Ok(Self::new(model, words, tokeniser))
     }
 }

@@ -1,18 +1,21 @@
 //! The settings of a typeahead, as they stand in `settings.json`.
 
+use crate::network;
 use organza_data::settings::{DataSettings, SplitSettings, VocabularyOrigin};
 use organza_data::{CanarySettings, Synthetic};
 use organza_ledger::{LedgerSettings, Neighbouring, Unit};
 use organza_train::check::{
     AT_LEAST_ONE, BETWEEN, SettingError, at_least_one, is_between, optional, require,
 };
-use organza_train::settings::{EngineSettings, PrivacySettings, RunSettings};
+use organza_train::settings::{EngineSettings, PrivacySettings, RunSettings, Steps};
 use serde::{Deserialize, Serialize};
 
 /// The version of the settings file that this library reads and writes.
 const VERSION: u64 = 1;
 /// The part of delta that a private vocabulary may spend: the chance that a word of one writer alone shows.
 pub(crate) const VOCABULARY_DELTA: f64 = 0.1;
+/// The share of epsilon for word counts, of what words have left of it, where steps follow.
+const WORDS_SHARE: f64 = 0.1;
 
 /// How a typeahead is made. All but the first are there to compare with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,13 +26,15 @@ pub enum Method {
     Ngrams,
     /// How frequent words are, and nothing else.
     Unigrams,
+    /// A small network, by DP-SGD.
+    Dpsgd,
     /// N-grams *without privacy*.
     None,
 }
 
 impl Method {
     /// All of them, by their names.
-    pub const NAMES: [&str; 3] = ["ngrams", "unigrams", "none"];
+    pub const NAMES: [&str; 4] = ["ngrams", "unigrams", "dpsgd", "none"];
 
     /// Whether what it makes is private.
     pub fn is_private(self) -> bool {
@@ -137,6 +142,11 @@ impl Settings {
         if let VocabularyOrigin::Private { words_per_unit, .. } = data.vocabulary {
             at_least_one("--words-per-unit", words_per_unit)?;
         }
+        let given = privacy.noise_multiplier;
+        let fits = self.method != Method::Dpsgd || given.is_none();
+        let expected = "left out for --method dpsgd, and --epsilon given in its place: what steps cost follows the number of \
+                        writers, which is released";
+        require("--noise-multiplier", given.unwrap_or_default(), fits, expected)?;
         // A canary is a unit of its own whatever units are, so tossed ones go with each of them.
         let problem = self.canaries.and_then(|canaries| canaries.problem(privacy.neighbouring));
         if let Some((setting, value, expected)) = problem {
@@ -159,22 +169,36 @@ impl Settings {
         }
     }
 
-    /// The longest n-grams.
+    /// The longest n-grams; steps have a part of the budget of their own.
     pub(crate) fn order(&self) -> usize {
-        if self.method == Method::Unigrams { 1 } else { self.rules.order }
+        match self.method {
+            Method::Unigrams | Method::Dpsgd => 1,
+            Method::Ngrams | Method::None => self.rules.order,
+        }
+    }
+
+    /// The share of epsilon that is spent when all stages are released.
+    pub(crate) fn stages_until(&self) -> f64 {
+        let words = if self.data.has_own_words() { self.rules.vocabulary_share } else { 0.0 };
+        match self.method {
+            Method::Dpsgd => words + WORDS_SHARE * (1.0 - words),
+            _ => 1.0,
+        }
     }
 }
 
 impl RunSettings for Settings {
     fn engine(&self) -> EngineSettings {
         let usual = EngineSettings::new("typeahead", self.privacy.unit, 1.0, 1e-6);
+        let steps = self.method == Method::Dpsgd;
         EngineSettings {
             name: ["typeahead".into(), self.method.to_string().into()],
             private: self.method.is_private(),
-            steps: None,
+            steps: steps.then_some(Steps::Everywhere),
+            training: network::training(),
             privacy: self.privacy,
             // Without steps no number of writers is released or used.
-            units_are_public: true,
+            units_are_public: !steps,
             strict: self.data.strict,
             ledger: self.ledger.clone(),
             seed: self.seed,

@@ -1,6 +1,7 @@
 //! A typeahead, ready for use: from what was typed to what may come.
 
 use crate::model::{Likely, Model};
+use crate::network::Network;
 use organza_data::{Tokeniser, Writing};
 use std::collections::HashMap;
 
@@ -59,6 +60,11 @@ impl Typeahead {
         }
         let tokeniser = Tokeniser { sentences: true, ..tokeniser };
         Self { model, words, tokeniser, numbers, alphabet, ranks, sums }
+    }
+
+    /// The same words, with a network that predicts them.
+    pub(crate) fn with_network(self, network: Network) -> Self {
+        Self { model: self.model.with_network(network), ..self }
     }
 
     /// The model.

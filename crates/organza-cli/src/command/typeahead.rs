@@ -25,7 +25,7 @@ Without a flag it learns from the built-in corpus, which is synthetic, at epsilo
 tab and what they wrote, or a table with --text-column and --user-column. The unit is the writer: all of their text together.
 
 Private by default: the model, its words and everything else in the run folder, but what is named below. Which words occur is \
-private too, unless --vocabulary-file or --vocabulary declared-public declares them. The number of writers is not released.
+private too, unless --vocabulary-file or --vocabulary declared-public declares them. The number of writers is not released, except by --method dpsgd.
 
 Not private: the quality, which is measured on writers that are held out (--test-share), timings and remarks about the text come from \
 the data without noise and are marked wherever they are shown. A run with --seed has no guarantee at all, nor has one by --method \
@@ -42,6 +42,7 @@ Examples:
 Methods, of which all but the first are there to compare with:
   ngrams    words, bigrams and longer n-grams that were released once, order by order
   unigrams  how frequent words are, and nothing else
+  dpsgd     a small network trained by DP-SGD
   none      n-grams, NOT private
 
 Tables: CSV, TSV, JSON lines (all plain, gzip or zstd), Parquet or Arrow, or a folder of such, by the names of the files or --format.";
