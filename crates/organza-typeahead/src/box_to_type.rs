@@ -7,12 +7,15 @@ use serde_json::json;
 
 const PART: &str = include_str!("box_to_type.html");
 
+/// The page carries what at most so many words add after contexts.
+const MOST_PARTS: usize = 150_000;
+
 /// The box.
 ///
 /// # Privacy
 /// What it holds is the released model. What is typed stays in the browser.
 pub(crate) fn section(typeahead: &Typeahead) -> Section {
-    let model = typeahead.model();
+    let model = &typeahead.model().at_most(MOST_PARTS);
     let levels = model.levels().iter().map(|level| {
         let classes = match &level.context {
             Context::Symbols(_) => None,

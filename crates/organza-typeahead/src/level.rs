@@ -132,6 +132,18 @@ impl Level {
         found.map_or(0.0, |at| self.parts[range.start + at])
     }
 
+    /// The same without parts of a probability up to this.
+    pub(crate) fn above(&self, least: f32) -> Self {
+        let mut level = Self::new(self.context.clone());
+        for (place, key) in self.keys.iter().enumerate() {
+            level.push(*key, self.following(place).filter(|(_, part)| part.abs() > least));
+            if level.keys.last() == Some(key) {
+                level.left[level.keys.len() - 1] = self.left[place];
+            }
+        }
+        level
+    }
+
     /// Whether its tables fit each other, for so many symbols.
     pub(crate) fn fits(&self, symbols: u32) -> bool {
         let Self { context, keys, starts, words, parts, left } = self;

@@ -68,6 +68,19 @@ impl Model {
         self
     }
 
+    /// The same with at most so many words after contexts: those with the largest parts of the probability.
+    pub(crate) fn at_most(&self, number: usize) -> Self {
+        let mut parts: Vec<f32> =
+            self.levels.iter().flat_map(|level| &level.parts).map(|part| part.abs()).collect();
+        if parts.len() <= number {
+            return self.clone();
+        }
+        parts.select_nth_unstable_by(number, |one, other| other.total_cmp(one));
+        let least = parts[number];
+        let levels = self.levels.iter().map(|level| level.above(least)).collect();
+        Self { levels, ..self.clone() }
+    }
+
     /// The number of symbols: words, the end of a sentence and the word outside.
     pub fn symbols(&self) -> u32 {
         self.alone.len() as u32

@@ -28,8 +28,8 @@ const SPREAD: f64 = 0.5;
 const HALVINGS: usize = 40;
 /// No symbol is followed by less than this, in deviations.
 const LEAST_MASS: f32 = 0.01;
-/// Parts of a probability below this are not worth their place in the model.
-const LEAST_PART: f32 = 5e-5;
+/// Words whose probability differs less than this from what their ending says are not worth their place in the model.
+const LEAST_PART: f32 = 3e-4;
 
 /// How words after words are numbered: first, for each word, those that are expected most after it; then all pairs.
 struct Pairs<'a> {
@@ -250,14 +250,14 @@ impl AfterWord {
     pub(crate) fn level(&self, after_ending: &AfterEnding) -> Level {
         let mut level = Level::new(Context::Symbols(1));
         for (symbol, list) in self.following.iter().enumerate() {
-            let likely =
-                |(_, mean): &&(u32, f32)| self.probability(symbol as u32, *mean) > LEAST_PART;
-            let list: Vec<(u32, f32)> = list
-                .iter()
-                .filter(likely)
-                .map(|(word, mean)| (*word, self.probability(symbol as u32, *mean)))
-                .collect();
-            level.push_listed(symbol as u64, &list, after_ending.row(symbol as u32));
+            let others = after_ending.row(symbol as u32);
+            let likely = |(word, mean): &(u32, f32)| {
+                let probability = self.probability(symbol as u32, *mean);
+                let usual = others[(word - Writing::FIRST_WORD) as usize];
+                ((probability - usual).abs() > LEAST_PART).then_some((*word, probability))
+            };
+            let list: Vec<(u32, f32)> = list.iter().filter_map(likely).collect();
+            level.push_listed(symbol as u64, &list, others);
         }
         level
     }
