@@ -2,6 +2,9 @@
 
 use organza_data::Writing;
 
+/// Other words that have less than this of the probability together have nothing.
+const LEAST_OTHERS: f64 = 1e-4;
+
 /// By what a context is found.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Context {
@@ -71,9 +74,13 @@ impl Level {
     ) {
         let own: f64 = listed.iter().map(|(_, it)| f64::from(*it)).sum();
         let theirs: f64 = listed.iter().map(|(word, _)| f64::from(others(*word))).sum();
-        let left = (1.0 - own).max(0.0) / (1.0 - theirs).max(1e-9);
+        // Where there are next to no others, those that are listed share everything.
+        let (left, scale) = match 1.0 - theirs < LEAST_OTHERS {
+            true => (0.0, 1.0 / own.max(f64::MIN_POSITIVE)),
+            false => ((1.0 - own).max(0.0) / (1.0 - theirs), 1.0),
+        };
         let part = |(word, it): &(u32, f32)| {
-            (*word, (f64::from(*it) - left * f64::from(others(*word))) as f32)
+            (*word, (scale * f64::from(*it) - left * f64::from(others(*word))) as f32)
         };
         self.push(key, listed.iter().map(part));
         if let (Some(last), false) = (self.left.last_mut(), listed.is_empty()) {
