@@ -32,19 +32,23 @@ struct Contexts {
     sizes: Vec<f32>,
     /// By second symbol: the words that are counted, with their probabilities after it.
     candidates: Vec<Vec<(u32, f32)>>,
+    /// How many they are.
+    width: usize,
 }
 
 impl Contexts {
     fn new(after_word: &AfterWord, deviation: f32) -> Self {
+        let words = after_word.following.len() - Writing::FIRST_WORD as usize;
+        let width = CANDIDATES.min(words);
         let candidates = after_word.following.iter().enumerate().map(|(symbol, list)| {
             let mut best = list.clone();
             best.sort_by(|one, other| other.1.total_cmp(&one.1));
-            best.truncate(CANDIDATES);
+            best.truncate(width);
             let likely = |mean: f32| after_word.probability(symbol as u32, mean);
             best.into_iter().map(|(word, mean)| (word, likely(mean))).collect()
         });
         let candidates: Vec<Vec<(u32, f32)>> = candidates.collect();
-        let is_full = |symbol: u32| candidates[symbol as usize].len() == CANDIDATES;
+        let is_full = |symbol: u32| candidates[symbol as usize].len() == width;
         // What follows each symbol: the end of a sentence, a word outside, and words, in the order of symbols.
         let seconds = |symbol: usize| {
             let total = after_word.total(symbol as u32);
@@ -67,6 +71,7 @@ impl Contexts {
             seconds: Vec::new(),
             sizes: Vec::new(),
             candidates: Vec::new(),
+            width,
         };
         for symbol in symbols {
             for (second, size) in clear(symbol, bar) {
@@ -87,7 +92,7 @@ impl Contexts {
         let range = self.starts[one as usize] as usize..self.starts[one as usize + 1] as usize;
         let context = range.start + self.seconds[range].binary_search(&other).ok()?;
         let rank = self.candidates[other as usize].iter().position(|(it, _)| *it == word)?;
-        Some((context * CANDIDATES + rank) as u64)
+        Some((context * self.width + rank) as u64)
     }
 
     /// The words that are counted after a context, with their probabilities after its second word.
@@ -113,11 +118,11 @@ impl AfterTwo {
         let most = contexts.sizes.iter().copied().fold(deviation, f32::max);
         let weights: Vec<f32> =
             contexts.sizes.iter().map(|size| (most / size).powf(POWER)).collect();
-        let number = contexts.number() * CANDIDATES;
+        let number = contexts.number() * contexts.width;
         let noisy = stages.release(3, Cells::dense(number as u64), |row, cells| {
             for three in row.windows(3).filter(|it| it[2] >= Writing::FIRST_WORD) {
                 if let Some(cell) = contexts.cell(three[0], three[1], three[2]) {
-                    cells.push((cell, weights[cell as usize / CANDIDATES]));
+                    cells.push((cell, weights[cell as usize / contexts.width]));
                 }
             }
         })?;
@@ -152,7 +157,7 @@ struct Estimate<'a> {
 impl<'a> Estimate<'a> {
     /// What was observed of a context.
     fn row(self, context: usize) -> &'a [f32] {
-        &self.observed[context * CANDIDATES..][..CANDIDATES]
+        &self.observed[context * self.contexts.width..][..self.contexts.width]
     }
 
     /// What a context of size 1 is expected to have of each word: as much as the word is probable after the second symbol alone, beside the
