@@ -106,6 +106,13 @@ impl AfterEnding {
         Ok((Self { endings, probabilities, words }, released))
     }
 
+    /// With these probabilities, by ending and word.
+    #[cfg(test)]
+    pub(super) fn of(endings: Endings, probabilities: Vec<f32>) -> Self {
+        let words = probabilities.len() / endings.number;
+        Self { endings, probabilities, words }
+    }
+
     /// The probabilities of words after words that end like this one, from the first word.
     pub(crate) fn row(&self, symbol: u32) -> &[f32] {
         self.of_ending(self.endings.of_symbol[symbol as usize])

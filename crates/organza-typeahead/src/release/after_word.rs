@@ -55,7 +55,8 @@ pub(crate) struct AfterWord {
 }
 
 impl<'a> Pairs<'a> {
-    fn new(counts: &WordCounts, after_ending: &'a AfterEnding) -> Self {
+    /// With at most so many first cells.
+    fn new(counts: &WordCounts, after_ending: &'a AfterEnding, most: u64) -> Self {
         let symbols = counts.frequencies.len();
         let words = symbols - Writing::FIRST_WORD as usize;
         let ranked: Vec<(Vec<u32>, Vec<f32>)> = (0..after_ending.endings.number as u32)
@@ -82,7 +83,7 @@ impl<'a> Pairs<'a> {
         let (mut low, mut high) = (-80.0, 80.0);
         for _ in 0..HALVINGS {
             let middle = (low + high) / 2.0;
-            match pairs.dense_from(middle) > MOST_DENSE {
+            match pairs.dense_from(middle) > most {
                 true => low = middle,
                 false => high = middle,
             }
@@ -177,7 +178,7 @@ impl AfterWord {
         after_ending: &AfterEnding,
     ) -> Result<(Self, Released), E> {
         let first = Writing::FIRST_WORD;
-        let mut pairs = Pairs::new(counts, after_ending);
+        let mut pairs = Pairs::new(counts, after_ending, MOST_DENSE);
         let symbols = counts.frequencies.len() as u32;
         let weights: Vec<f32> = (0..symbols).map(|symbol| counts.weight(symbol)).collect();
         let bar = bar(pairs.cells() - pairs.dense());
@@ -350,4 +351,50 @@ fn bar(cells: u64) -> f64 {
         }
     }
     high
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::endings::Endings;
+    use std::collections::HashSet;
+
+    /// Every pair has a cell of its own, and every other cell stands for none, however many cells come first.
+    #[test]
+    fn pairs_are_numbered() {
+        let words: Vec<String> = (0..70).map(|it| format!("{it}{}", ["ed", "s"][it % 2])).collect();
+        let endings = Endings::new(&words);
+        let frequencies: Vec<f32> = (0..72).map(|it| 900.0 / (it + 1) as f32).collect();
+        let row = |ending: usize| (0..70).map(move |it| 1.0 / (1 + (it * 7 + ending) % 70) as f32);
+        let probabilities: Vec<f32> = (0..endings.number).flat_map(row).collect();
+        let after_ending = AfterEnding::of(endings, probabilities);
+        let counts = WordCounts { frequencies };
+        for most in [0, 1, 500, 1 << 20] {
+            let pairs = Pairs::new(&counts, &after_ending, most);
+            assert!(pairs.dense() <= most);
+            let mut cells = HashSet::new();
+            for symbol in 0..72 {
+                for word in 2..72 {
+                    let cell = pairs.cell(symbol, word);
+                    assert_eq!(pairs.of_cell(cell), Some((symbol, word)), "{most}");
+                    assert!(cell < pairs.cells() && cells.insert(cell));
+                }
+                // What is not among the first cells is counted by how much is expected of it.
+                let first = pairs.starts[symbol as usize + 1] - pairs.starts[symbol as usize];
+                let rest: f64 = pairs.rest(symbol).map(|(_, number)| number).sum();
+                assert_eq!(first as f64 + rest, 70.0);
+            }
+            let others = (0..pairs.cells()).filter(|cell| !cells.contains(cell));
+            assert!(others.into_iter().all(|cell| pairs.of_cell(cell).is_none()));
+            // More is expected of every first cell than of any other.
+            let expected = |is_first: bool| {
+                let of = |cell: &&u64| (**cell < pairs.dense()) == is_first;
+                let all = cells.iter().filter(of).map(|cell| pairs.of_cell(*cell).unwrap());
+                all.map(|(symbol, word)| pairs.expected(symbol, word)).collect::<Vec<f32>>()
+            };
+            let least = expected(true).into_iter().fold(f32::MAX, f32::min);
+            assert!(expected(false).into_iter().all(|it| it <= least));
+        }
+    }
 }
