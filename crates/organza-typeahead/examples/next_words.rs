@@ -1,7 +1,7 @@
 //! Measures typeahead on writers that it has not seen. NOT PRIVATE: figures come from the data without noise.
 //!
 //! ```text
-//! cargo run --release -p organza-typeahead --example evaluate -- --epsilon 1 --epsilon 3 --epsilon 8 --seeds 3 \
+//! cargo run --release -p organza-typeahead --example next_words -- --epsilon 1 --epsilon 3 --epsilon 8 --seeds 3 \
 //!     --text-column text --user-column writer --vocabulary-file words.txt train.jsonl test.jsonl
 //! ```
 //!
