@@ -5,7 +5,8 @@ use crate::release::Released;
 use crate::settings::Settings;
 use crate::typeahead::Typeahead;
 use crate::{box_to_type, saved};
-use organza_report::page::{Cell, Page, Section, Table};
+use organza_report::chart::{Axis, Chart, Line};
+use organza_report::page::{Cell, Figure, Page, Section, Table};
 use organza_report::run::{Additions, RunFiles, RunFilesError};
 use organza_train::Failure;
 use std::path::Path;
@@ -14,6 +15,8 @@ use std::path::Path;
 const QUALITY: &str = "computed from the data, without noise and without a charge";
 /// So many n-grams of an order are shown.
 const SHOWN: usize = 12;
+/// Counts below so many deviations are not drawn.
+const LEAST_SHOWN: f64 = 0.5;
 
 const FILES: [(&str, &str); 4] = [
     (
@@ -76,9 +79,37 @@ fn released(typeahead: &Typeahead, stages: &[Released]) -> Section {
             shown.join(", ").into(),
         ]);
     }
-    Section::new("What was released")
-        .text("Noisy counts of writers, each writer with a weight of 1 over all they wrote; `^` is the beginning of a sentence. From these alone everything is completed, so that looking costs nothing.")
-        .table(table)
+    let section = Section::new("What was released")
+        .text("Noisy counts of writers, each writer with a weight of 1 over all they wrote; `^` is the beginning of a sentence. From these alone everything is completed, so that looking costs nothing.");
+    match stages.is_empty() {
+        true => section,
+        false => section.table(table).figure(
+            Figure::new("counts", chart(stages))
+                .caption("Counts up to a few deviations could as well be noise: they say little alone, and much together."),
+        ),
+    }
+}
+
+/// How far the counts of each stage stand out of their noise.
+fn chart(stages: &[Released]) -> Chart {
+    let line = |stage: &Released| {
+        let mut counts: Vec<f32> = stage.counts.clone();
+        counts.sort_unstable_by(|one, other| other.total_cmp(one));
+        let ranks = std::iter::successors(Some(1_usize), |rank| Some(rank * 3 / 2 + 1));
+        let ranks = ranks.take_while(|rank| *rank <= counts.len());
+        let points = ranks.map(|rank| {
+            let count = counts[rank - 1] / stage.deviation.max(f32::MIN_POSITIVE);
+            (rank as f64, f64::from(count))
+        });
+        Line::new(&stage.name, points.filter(|(_, count)| *count > LEAST_SHOWN).collect::<Vec<_>>())
+    };
+    Chart {
+        title: "Counts, in deviations of their noise".to_owned(),
+        horizontal: Axis::logarithmic("number, from the largest count"),
+        vertical: Axis::logarithmic("deviations"),
+        lines: stages.iter().map(line).collect(),
+        mark: None,
+    }
 }
 
 fn measured(quality: &Quality) -> Section {
