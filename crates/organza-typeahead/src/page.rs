@@ -79,7 +79,7 @@ fn released(typeahead: &Typeahead, stages: &[Released]) -> Section {
             shown.join(", ").into(),
         ]);
     }
-    let section = Section::new("What was released")
+    let section = Section::new("What stands out of the noise")
         .text("Noisy counts of writers, each writer with a weight of 1 over all they wrote; `^` is the beginning of a sentence. From these alone everything is completed, so that looking costs nothing.");
     match stages.is_empty() {
         true => section,
