@@ -3,9 +3,11 @@
 use organza_data::Writing;
 use std::collections::HashMap;
 
-/// An ending has at most so many letters, and at least so many words have it.
+/// An ending has at most so many letters, and at least so many words have it, or one of so many: so that there are no more endings where
+/// there are more words.
 const MOST_LETTERS: usize = 3;
 const FEWEST_WORDS: usize = 60;
+const FEWEST_OF: usize = 170;
 
 /// The class of each symbol: words that end alike, by the longest ending that enough of them have.
 ///
@@ -32,10 +34,10 @@ impl Endings {
                 }
             }
         }
+        let fewest = FEWEST_WORDS.max(words.len() / FEWEST_OF);
         let longest = |word: &String| {
             let endings = (1..=MOST_LETTERS).rev().filter_map(|letters| ending(word, letters));
-            let mut often =
-                endings.filter(|it| counts.get(it).is_some_and(|it| *it >= FEWEST_WORDS));
+            let mut often = endings.filter(|it| counts.get(it).is_some_and(|it| *it >= fewest));
             often.next()
         };
         // The end of a sentence, the word outside, and words of no frequent ending are classes of their own.
