@@ -1,0 +1,3 @@
+"""What the package is made of, in Rust."""
+
+__version__: str
