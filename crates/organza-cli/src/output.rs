@@ -1,6 +1,8 @@
 //! The one place that writes: results on standard output, everything else on standard error.
 
 use crate::arguments::{OutputOptions, ProgressForm};
+use crate::caller::Caller;
+use crate::progress::Stop;
 use crate::stages::Telling;
 use crate::usage::UsageError;
 use anstream::AutoStream;
@@ -11,6 +13,7 @@ use std::{
     fmt::Display,
     io::{self, ErrorKind, IsTerminal, Write},
     process::ExitCode,
+    sync::Arc,
 };
 
 /// The exit code for a command line that makes no sense, as the parser's own.
@@ -30,9 +33,26 @@ pub(crate) struct Output {
     verbose: bool,
     progress: ProgressForm,
     color: anstream::ColorChoice,
+    /// The program that runs the command, if it is not a person.
+    caller: Option<Arc<Caller>>,
 }
 
 impl Output {
+    /// Output for a program: nothing is printed.
+    pub(crate) fn for_program(options: &OutputOptions, caller: Arc<Caller>) -> Self {
+        Self { caller: Some(caller), ..Self::new(options) }
+    }
+
+    /// The program that runs the command, if it is not a person.
+    pub(crate) fn caller(&self) -> Option<&Caller> {
+        self.caller.as_deref()
+    }
+
+    /// The wish to stop: the caller's, or Ctrl-C.
+    pub(crate) fn stop(&self) -> anyhow::Result<Stop> {
+        self.caller().map_or_else(Stop::listen, |caller| Ok(caller.stop.clone()))
+    }
+
     /// Output as the options say.
     pub(crate) fn new(options: &OutputOptions) -> Self {
         let color = match options.color {
@@ -41,7 +61,7 @@ impl Output {
             ColorChoice::Never => anstream::ColorChoice::Never,
         };
         let OutputOptions { json, quiet, verbose, progress, .. } = *options;
-        Self { json, quiet, verbose, progress, color }
+        Self { json, quiet, verbose, progress, color, caller: None }
     }
 
     /// Whether a person reads the result.
@@ -51,6 +71,10 @@ impl Output {
 
     /// Prints the result of a command: its `Display` for people, its `Serialize` for programs.
     pub(crate) fn result(&self, result: &(impl Display + Serialize)) -> anyhow::Result<()> {
+        if let Some(caller) = self.caller() {
+            caller.take(serde_json::to_value(result)?);
+            return Ok(());
+        }
         Ok(self.print(result)?)
     }
 
@@ -80,7 +104,9 @@ impl Output {
 
     /// Tells what the user should know beside the result; silent with `--quiet`.
     pub(crate) fn note(&self, note: impl Display) {
-        if !self.quiet {
+        if let Some(caller) = self.caller() {
+            caller.note(note.to_string());
+        } else if !self.quiet {
             self.message(format_args!("{NOTE}note:{NOTE:#} {note}"));
         }
     }
