@@ -1,5 +1,7 @@
 //! The module `organza._organza`: what the Python package `organza` is made of.
 
+mod exceptions;
+
 use pyo3::prelude::*;
 
 /// What the Python package `organza` is made of.
