@@ -1,6 +1,13 @@
 //! The module `organza._organza`: what the Python package `organza` is made of.
 
+mod arrow;
+mod data;
 mod exceptions;
+mod lent;
+mod matrix;
+mod models;
+mod run;
+mod watch;
 
 use pyo3::prelude::*;
 
@@ -9,8 +16,18 @@ use pyo3::prelude::*;
 mod _organza {
     use super::*;
 
+    #[pymodule_export]
+    use super::data::{Data, batches, table, texts};
+    #[pymodule_export]
+    use super::matrix::{dense_rows, histories, sparse_rows};
+    #[pymodule_export]
+    use super::models::{LinearModel, RecommenderModel, TypeaheadModel, WordModel};
+    #[pymodule_export]
+    use super::run::{card, run, tool};
+
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("HANDED_OVER", organza_data::table::HANDED_OVER)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -30,20 +30,21 @@ mod usage;
 
 pub use caller::Caller;
 pub use handed::Handed;
+pub use running::page;
 pub use usage::UsageError;
 
 use crate::{arguments::Arguments, output::Output};
 use organza_report::{chart, describe, digits};
 use std::ffi::OsString;
-use std::process::ExitCode;
 use std::sync::Arc;
 
 /// Does what the command line asks for, and ends the program on wrong usage.
-pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
+/// Gives the exit code.
+pub fn main(words: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments = Arguments::from_command_line(words.into_iter().collect());
     let output = Output::new(&arguments.output);
     match arguments.command.run(&output) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(error) => output.failure(&error),
     }
 }

@@ -2,5 +2,5 @@
 #![forbid(unsafe_code)]
 
 fn main() -> std::process::ExitCode {
-    organza_cli::main(std::env::args_os())
+    organza_cli::main(std::env::args_os()).into()
 }

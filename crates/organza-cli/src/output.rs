@@ -12,12 +12,13 @@ use serde::Serialize;
 use std::{
     fmt::Display,
     io::{self, ErrorKind, IsTerminal, Write},
-    process::ExitCode,
     sync::Arc,
 };
 
 /// The exit code for a command line that makes no sense, as the parser's own.
 const WRONG_USAGE: u8 = 2;
+/// That of a command that failed.
+const FAILED: u8 = 1;
 
 /// How a good outcome looks.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
@@ -119,9 +120,9 @@ impl Output {
     }
 
     /// Reports why the command failed and gives the exit code for it.
-    pub(crate) fn failure(&self, error: &anyhow::Error) -> ExitCode {
+    pub(crate) fn failure(&self, error: &anyhow::Error) -> u8 {
         if is_broken_pipe(error) {
-            return ExitCode::SUCCESS;
+            return 0;
         }
         let mut told = error.to_string();
         for cause in error.chain().skip(1).map(ToString::to_string) {
@@ -131,7 +132,7 @@ impl Output {
             }
         }
         self.message(format_args!("{BAD}error:{BAD:#} {told}"));
-        if error.is::<UsageError>() { ExitCode::from(WRONG_USAGE) } else { ExitCode::FAILURE }
+        if error.is::<UsageError>() { WRONG_USAGE } else { FAILED }
     }
 
     fn message(&self, message: impl Display) {

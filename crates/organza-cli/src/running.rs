@@ -4,6 +4,8 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::stages::Stages;
 use clap::Args;
+use organza_report::page::Page;
+use organza_report::run::RunFilesError;
 use organza_train::{Application, Ended, Failure, Finished, RunFolder, Session, SessionError};
 use std::path::Path;
 use std::sync::Arc;
@@ -34,6 +36,19 @@ impl Kind {
         } else {
             Self::Words
         }
+    }
+}
+
+/// The page of the finished run in a folder, whatever it has trained.
+///
+/// # Errors
+/// If there is no run, it is not finished, or a file is missing or damaged.
+pub fn page(run: &Path) -> Result<Page, RunFilesError> {
+    match Kind::of(run) {
+        Kind::Words => organza_words::page(run),
+        Kind::Linear => organza_erm::page(run),
+        Kind::Typeahead => organza_typeahead::page(run),
+        Kind::Recommender => organza_recommend::page(run),
     }
 }
 
