@@ -1,5 +1,6 @@
 //! The exceptions of `organza.exceptions`, raised with the libraries' own messages.
 
+use organza_ledger::{DataSetError, LedgerError};
 use pyo3::prelude::*;
 
 pyo3::import_exception!(organza.exceptions, BudgetError);
@@ -8,7 +9,8 @@ pyo3::import_exception!(organza.exceptions, PrivacyWarning);
 pyo3::import_exception!(organza.exceptions, RunError);
 pyo3::import_exception!(organza.exceptions, SettingsError);
 
-/// An error with the sources that its message leaves out, as the command line prints it.
+/// An error with the sources that its message leaves out, as the command line prints it, but that what are flags there
+/// are arguments here.
 pub(crate) fn message(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -20,7 +22,19 @@ pub(crate) fn message(error: &dyn std::error::Error) -> String {
         }
         source = inner.source();
     }
-    text
+    as_arguments(&text)
+}
+
+/// `--epsilon` is called `epsilon` here.
+fn as_arguments(text: &str) -> String {
+    let mut parts = text.split("--");
+    let mut read = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_flag = part.starts_with(|letter: char| letter.is_ascii_lowercase());
+        read.push_str(if is_flag { "" } else { "--" });
+        read.push_str(part);
+    }
+    read
 }
 
 /// An argument cannot be.
@@ -41,4 +55,30 @@ pub(crate) fn budget_error(error: impl std::error::Error) -> PyErr {
 /// Work that had begun could not go on.
 pub(crate) fn run_error(error: impl std::error::Error) -> PyErr {
     RunError::new_err(message(&error))
+}
+
+/// What is wrong with the ledger of a run or of a data set.
+pub(crate) fn ledger_error(error: LedgerError) -> PyErr {
+    match error {
+        LedgerError::Exists(_) | LedgerError::Unwritable(_) => settings_error(error),
+        LedgerError::File { .. }
+        | LedgerError::NoHeader(_)
+        | LedgerError::Line { .. }
+        | LedgerError::Damaged { .. } => data_error(error),
+        LedgerError::NoiseReused { .. } => budget_error(error),
+        LedgerError::Locked(_) | LedgerError::Broken(_) => run_error(error),
+    }
+}
+
+/// Why there is no place on the ledger of a data set.
+pub(crate) fn dataset_error(error: DataSetError) -> PyErr {
+    match error {
+        DataSetError::Exceeded { .. } => budget_error(error),
+        DataSetError::Name { .. } | DataSetError::Promise { .. } | DataSetError::Charge(_) => {
+            settings_error(error)
+        }
+        DataSetError::NotShared(_) | DataSetError::NoShare { .. } => data_error(error),
+        DataSetError::Changed(_) => run_error(error),
+        DataSetError::Ledger(error) => ledger_error(error),
+    }
 }

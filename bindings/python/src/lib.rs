@@ -1,12 +1,18 @@
 //! The module `organza._organza`: what the Python package `organza` is made of.
 
+mod accounting;
 mod arrow;
 mod data;
+mod event;
 mod exceptions;
 mod lent;
 mod matrix;
+mod mechanisms;
 mod models;
+mod names;
+mod purse;
 mod run;
+mod run_ledger;
 mod watch;
 
 use pyo3::prelude::*;
@@ -24,6 +30,16 @@ mod _organza {
     use super::models::{LinearModel, RecommenderModel, TypeaheadModel, WordModel};
     #[pymodule_export]
     use super::run::{card, run, tool};
+    #[pymodule_export]
+    use super::{
+        accounting::{
+            calibrate_event, calibrate_rate, calibrate_steps, calibrate_training, curve, price,
+        },
+        event::Event,
+        mechanisms::{noisy_count, noisy_histogram, noisy_items},
+        purse::Purse,
+        run_ledger::read_ledger,
+    };
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -25,7 +25,7 @@ from organza.exceptions import (
 )
 
 if TYPE_CHECKING:
-    from organza import audit, plots
+    from organza import accounting, audit, ledger, mechanisms, plots
     from organza._linear import LinearRegression, LogisticRegression, PoissonRegression
     from organza._recommender import Recommender
     from organza._typeahead import Typeahead
@@ -45,7 +45,10 @@ __all__ = [
     "Typeahead",
     "WordVectors",
     "__version__",
+    "accounting",
     "audit",
+    "ledger",
+    "mechanisms",
     "plots",
 ]
 
@@ -57,7 +60,7 @@ _PLACES = {
     "Typeahead": "_typeahead",
     "WordVectors": "_words",
 }
-_MODULES = ("audit", "plots")
+_MODULES = ("accounting", "audit", "ledger", "mechanisms", "plots")
 
 
 def __getattr__(name: str) -> Any:
