@@ -10,35 +10,69 @@ use organza_cli::Handed;
 use organza_data::table::{Batches, Table};
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyString};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Lines that are taken from Python at a time.
 const LINES: usize = 4096;
 
-/// What an iterable raised while it was read, if it did.
-pub(crate) type Raised = Arc<Mutex<Option<PyErr>>>;
+/// What goes on with data while it is read.
+#[derive(Default)]
+pub(crate) struct Feeding {
+    raised: Mutex<Option<PyErr>>,
+    stopped: AtomicBool,
+}
+
+impl Feeding {
+    /// No more is read.
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// What an iterable raised, if it did.
+    pub(crate) fn raised(&self) -> Option<PyErr> {
+        self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Leaves what was raised where the run finds it.
+    fn leave(&self, error: PyErr) -> ArrowError {
+        let text = error.to_string();
+        *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        ArrowError::ExternalError(text.into())
+    }
+}
 
 /// Data for one run.
 #[pyclass(module = "organza._organza", frozen)]
 pub(crate) struct Data {
     handed: Mutex<Option<Handed>>,
-    raised: Raised,
+    feeding: Arc<Feeding>,
 }
 
 impl Data {
     pub(crate) fn new(handed: Handed) -> Self {
-        Self { handed: Mutex::new(Some(handed)), raised: Raised::default() }
+        Self { handed: Mutex::new(Some(handed)), feeding: Arc::default() }
     }
 
-    fn of_batches(batches: Batches, raised: Raised) -> Self {
-        Self { raised, ..Self::new(Handed::Table(Table::handed(batches))) }
+    fn of_batches(
+        batches: impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + 'static,
+        feeding: Arc<Feeding>,
+    ) -> Self {
+        let fed = feeding.clone();
+        let stopped = move || fed.stopped.load(Ordering::Relaxed);
+        let end = || Err(ArrowError::ExternalError("stopped".into()));
+        let mut batches = batches;
+        let until =
+            std::iter::from_fn(move || if stopped() { Some(end()) } else { batches.next() });
+        let batches: Batches = Box::new(until);
+        Self { feeding, ..Self::new(Handed::Table(Table::handed(batches))) }
     }
 
-    /// The data, once, with the place where an iterable leaves what it raised.
-    pub(crate) fn take(&self) -> PyResult<(Handed, Raised)> {
+    /// The data, once, with what goes on while it is read.
+    pub(crate) fn take(&self) -> PyResult<(Handed, Arc<Feeding>)> {
         let taken = self.handed.lock().unwrap_or_else(PoisonError::into_inner).take();
         let handed = taken.ok_or_else(|| SettingsError::new_err("this data was used before"))?;
-        Ok((handed, self.raised.clone()))
+        Ok((handed, self.feeding.clone()))
     }
 }
 
@@ -48,39 +82,32 @@ pub(crate) fn table(source: &Bound<'_, PyAny>) -> PyResult<Data> {
     if !is_table(source)? {
         return Err(DataError::new_err(format!("{} is not a table", source.get_type())));
     }
-    Ok(Data::of_batches(Box::new(stream(source)?), Raised::default()))
+    Ok(Data::of_batches(stream(source)?, Arc::default()))
 }
 
 /// Tables, one after another.
 #[pyfunction]
 pub(crate) fn batches(source: &Bound<'_, PyAny>) -> PyResult<Data> {
-    let raised = Raised::default();
+    let feeding = Arc::<Feeding>::default();
     let tables = source.try_iter()?.unbind();
-    let tables = Tables { tables, current: None, raised: raised.clone() };
-    Ok(Data::of_batches(Box::new(tables), raised))
+    let tables = Tables { tables, current: None, feeding: feeding.clone() };
+    Ok(Data::of_batches(tables, feeding))
 }
 
 /// Lines of text, and whose they are if `units` says it.
 #[pyfunction]
 #[pyo3(signature = (lines, units = None))]
 pub(crate) fn texts(lines: &Bound<'_, PyAny>, units: Option<&Bound<'_, PyAny>>) -> PyResult<Data> {
-    let raised = Raised::default();
+    let feeding = Arc::<Feeding>::default();
     let units = units.map(|units| units.try_iter()).transpose()?.map(Bound::unbind);
-    let texts = Texts { lines: lines.try_iter()?.unbind(), units, raised: raised.clone() };
-    Ok(Data::of_batches(Box::new(texts), raised))
-}
-
-/// Leaves what was raised where the run finds it.
-fn leave(raised: &Raised, error: PyErr) -> ArrowError {
-    let text = error.to_string();
-    *raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-    ArrowError::ExternalError(text.into())
+    let texts = Texts { lines: lines.try_iter()?.unbind(), units, feeding: feeding.clone() };
+    Ok(Data::of_batches(texts, feeding))
 }
 
 struct Tables {
     tables: Py<PyIterator>,
     current: Option<RecordBatchStreamReader>,
-    raised: Raised,
+    feeding: Arc<Feeding>,
 }
 
 impl Iterator for Tables {
@@ -104,7 +131,7 @@ impl Iterator for Tables {
             });
             match next? {
                 Ok(reader) => self.current = Some(reader),
-                Err(error) => return Some(Err(leave(&self.raised, error))),
+                Err(error) => return Some(Err(self.feeding.leave(error))),
             }
         }
     }
@@ -113,7 +140,7 @@ impl Iterator for Tables {
 struct Texts {
     lines: Py<PyIterator>,
     units: Option<Py<PyIterator>>,
-    raised: Raised,
+    feeding: Arc<Feeding>,
 }
 
 impl Texts {
@@ -163,6 +190,6 @@ impl Iterator for Texts {
 
     fn next(&mut self) -> Option<Self::Item> {
         let batch = Python::attach(|py| self.batch(py));
-        batch.map_err(|error| leave(&self.raised, error)).transpose()
+        batch.map_err(|error| self.feeding.leave(error)).transpose()
     }
 }

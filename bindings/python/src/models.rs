@@ -272,9 +272,9 @@ impl LinearModel {
 
     /// What is predicted for each row: a number, or one for each of more than two classes.
     fn predict<'py>(&self, py: Python<'py>, data: &Data) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (handed, raised) = data.take()?;
+        let (handed, feeding) = data.take()?;
         let rows = py.detach(|| self.rows(handed));
-        if let Some(error) = raised.lock().unwrap_or_else(|it| it.into_inner()).take() {
+        if let Some(error) = feeding.raised() {
             return Err(error);
         }
         let rows = rows?;

@@ -48,7 +48,7 @@ pub(crate) fn run(
     tell: Option<Py<PyAny>>,
     goes_on: bool,
 ) -> PyResult<(Vec<String>, Option<String>)> {
-    let (handed, raised) = match data {
+    let (handed, feeding) = match data {
         Some(data) => data.take()?,
         None => (Handed::Nothing, Default::default()),
     };
@@ -82,11 +82,12 @@ pub(crate) fn run(
         told = state;
         if let Err(error) = py.check_signals().and(shown) {
             caller.stop();
+            feeding.stop();
             interrupted = Some(error);
         }
     };
     let _ = py.detach(|| work.join());
-    if let Some(error) = raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
+    if let Some(error) = interrupted.is_none().then(|| feeding.raised()).flatten() {
         return Err(error);
     }
     let stopped = "stopped; what was charged is kept";

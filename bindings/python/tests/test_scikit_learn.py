@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.exceptions import SkipTestWarning
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -25,7 +27,14 @@ from organza import (
     WordVectors,
 )
 
-EXPECTED: dict[str, dict[str, str]] = {}
+_EMPTY = {
+    "check_estimators_empty_data_messages": "that there is nobody in the data is private: such a fit ends as any other"
+}
+EXPECTED: dict[str, dict[str, str]] = {
+    "LinearRegression": _EMPTY,
+    "PoissonRegression": _EMPTY,
+    "Recommender": _EMPTY,
+}
 
 
 def expected_failures(estimator: Any) -> dict[str, str]:
@@ -33,19 +42,24 @@ def expected_failures(estimator: Any) -> dict[str, str]:
     return EXPECTED.get(type(estimator).__name__, {})
 
 
+with warnings.catch_warnings():
+    # Of estimators of text only the conventions can be checked: no check has text.
+    warnings.simplefilter("ignore", SkipTestWarning)
+    ALL = parametrize_with_checks(
+        [
+            LogisticRegression(),
+            LinearRegression(),
+            PoissonRegression(),
+            Recommender(),
+            WordVectors(),
+            Typeahead(),
+        ],
+        expected_failed_checks=expected_failures,
+    )
+
+
 @pytest.mark.filterwarnings("ignore::organza.PrivacyWarning")
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks(
-    [
-        LogisticRegression(),
-        LinearRegression(),
-        PoissonRegression(),
-        Recommender(),
-        WordVectors(),
-        Typeahead(),
-    ],
-    expected_failed_checks=expected_failures,
-)
+@ALL
 def test_check_estimator(estimator: Any, check: Any) -> None:
     """All checks of scikit-learn."""
     check(estimator)

@@ -16,8 +16,8 @@ from organza.exceptions import PrivacyWarning
 _REMEMBERED = 256
 #: The part of them from which on two data sets are taken for the same, or for parts of the same.
 _ALIKE = 0.2
-#: Rows that are looked at; more would take longer than they are worth.
-_MOST = 2_000_000
+#: Values that are looked at; more would take longer than they are worth.
+_MOST = 5_000_000
 
 #: Who was fitted to what: only hashes, only in this process.
 _before: list[tuple[frozenset[int], str, float]] = []
@@ -33,7 +33,7 @@ def _hashes(data: Any) -> frozenset[int]:
         if getattr(data, "ndim", 0) != 2 or data.dtype == object or 0 in data.shape:
             return frozenset()
         direction = np.random.default_rng(0).standard_normal(data.shape[1])
-        values = np.asarray(data[:_MOST] @ direction, dtype=np.float64)
+        values = np.asarray(_head(data) @ direction, dtype=np.float64)
         # Sums differ in their last bits by how a matrix is laid out.
         values = np.round(values, 6)
         keys = values.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
@@ -42,6 +42,17 @@ def _hashes(data: Any) -> frozenset[int]:
     else:
         return _identity(data)
     return frozenset(np.unique(keys)[:_REMEMBERED].tolist())
+
+
+def _head(matrix: Any) -> Any:
+    """Give the first rows of a matrix, without a copy."""
+    if isinstance(matrix, np.ndarray):
+        return matrix[: max(1, _MOST // matrix.shape[1])]
+    matrix = matrix.tocsr()
+    rows = int(np.searchsorted(matrix.indptr, _MOST, side="right")) - 1
+    end = matrix.indptr[rows]
+    parts = (matrix.data[:end], matrix.indices[:end], matrix.indptr[: rows + 1])
+    return type(matrix)(parts, shape=(rows, matrix.shape[1]))
 
 
 def _identity(data: Any) -> frozenset[int]:
@@ -58,7 +69,7 @@ def _forget(name: int) -> None:
     _before[:] = [entry for entry in _before if name not in entry[0]]
 
 
-def warn_of_another_fit(name: str, data: Any, epsilon: float | None) -> None:
+def warn_of_another_fit(name: str, data: Any, epsilon: float) -> None:
     """Say so if data that looks like this was fitted before, and remember it.
 
     Examples
@@ -72,7 +83,8 @@ def warn_of_another_fit(name: str, data: Any, epsilon: float | None) -> None:
     True
     """
     hashes = _hashes(data)
-    if not hashes or epsilon is None:
+    # What is no budget is refused elsewhere.
+    if not hashes or not isinstance(epsilon, (int, float)) or not epsilon > 0:
         return
     alike = [
         (other, spent)

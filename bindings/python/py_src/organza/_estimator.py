@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from organza._again import warn_of_another_fit
 from organza._organza import Data
 from organza._run import Run, fit
-from organza.exceptions import SettingsError
+from organza.exceptions import RunError, SettingsError
+from organza.ledger import RunLedger, read
 
 if TYPE_CHECKING:
     from organza._plain import (
@@ -84,7 +85,7 @@ class PrivateEstimator(BaseEstimator):
         private = settings.get("method") not in ("none", "ease", "low-rank")
         shared = self._common() if private else {"seed": self._seed()}
         if private and self.ledger is None and self._seed() is None:
-            warn_of_another_fit(type(self).__name__, source, float(self.epsilon))
+            warn_of_another_fit(type(self).__name__, source, self.epsilon)
         with tempfile.TemporaryDirectory(prefix="organza-") as place:
             written = {
                 name: _written(Path(place) / f"{name}.txt", members)
@@ -140,9 +141,12 @@ class PrivateEstimator(BaseEstimator):
         return self._fitted().certificate
 
     @property
-    def ledger_(self) -> list[dict[str, Any]]:
-        """What was charged, in its order: a header, and a line for each charge."""
-        return self._fitted().lines("ledger.jsonl")
+    def ledger_(self) -> RunLedger:
+        """What was charged, in its order; a fit without privacy has none."""
+        folder = self._fitted().folder
+        if not (folder / "ledger.jsonl").exists():
+            raise RunError("this fit is not private: nothing was charged")
+        return read(folder)
 
     @property
     def epsilon_(self) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from organza import _data, _organza
+from organza._checks import checked
 from organza._estimator import ClassifierMixin, PrivateEstimator, RegressorMixin
 from organza._organza import HANDED_OVER, Data, LinearModel
 from organza.exceptions import DataError, PrivacyWarning
@@ -155,7 +156,7 @@ class _Linear(PrivateEstimator):
         self._fitted()
         if self._is_table():
             return self._model.predict(_data.table(X))
-        X = _checked(self, X)
+        X = checked(self, X, reset=False)
         return self._model.predict(_rows(X, None, None))
 
     def __sklearn_tags__(self) -> Any:
@@ -173,43 +174,6 @@ def _rows(X: Any, labels: list[float] | None, groups: list[str] | None) -> Data:
             matrix.indptr, matrix.indices, matrix.data, int(X.shape[1]), labels, groups
         )
     return _organza.dense_rows(np.ascontiguousarray(X, dtype=np.float64), labels, groups)
-
-
-def _checked(estimator: _Linear, X: Any, y: Any = "no_validation", **how: Any) -> Any:
-    """Give rows and labels as scikit-learn checks them; without it, as well as numpy can."""
-    fitting = not isinstance(y, str)
-    try:
-        from sklearn.utils.validation import validate_data
-    except ImportError:
-        return _checked_by_numpy(estimator, X, y, fitting)
-    return validate_data(
-        estimator,
-        X,
-        y,
-        reset=fitting,
-        accept_sparse="csr",
-        accept_large_sparse=True,
-        dtype=np.float64,
-        **how,
-    )
-
-
-def _checked_by_numpy(estimator: _Linear, X: Any, y: Any, fitting: bool) -> Any:
-    if not _data.is_sparse(X):
-        X = np.asarray(X, dtype=np.float64)
-        if X.ndim != 2:
-            raise DataError("Expected 2D array: a row a record, a column a feature")
-        if not np.isfinite(X).all():
-            raise DataError("Input X contains NaN or infinity")
-    if fitting:
-        estimator.__dict__["n_features_in_"] = X.shape[1]
-        y = np.asarray(y)
-        if y.ndim != 1 or len(y) != X.shape[0]:
-            raise DataError("y has to have one label for each row")
-        return X, y
-    if X.shape[1] != estimator.__dict__["n_features_in_"]:
-        raise DataError(f"X has {X.shape[1]} features, but another number was fitted")
-    return X
 
 
 class LogisticRegression(ClassifierMixin, _Linear):
@@ -332,7 +296,7 @@ class LogisticRegression(ClassifierMixin, _Linear):
         source = X
         if y is None:
             raise DataError("requires y to be passed, but the target y is None")
-        X, y = _checked(self, X, y)
+        X, y = checked(self, X, y, reset=True)
         declared = self.classes
         if declared is None:
             _check_targets(y)
@@ -472,7 +436,7 @@ class _Regression(RegressorMixin, _Linear):
         source = X
         if y is None:
             raise DataError("requires y to be passed, but the target y is None")
-        X, y = _checked(self, X, y, y_numeric=True)
+        X, y = checked(self, X, y, reset=True, y_numeric=True)
         labels = np.asarray(y, dtype=np.float64)
         if self._MODEL == "poisson" and (labels < 0).any():
             raise DataError("some labels are negative, but they are counts")

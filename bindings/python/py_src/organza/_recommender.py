@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from organza import _data, _organza
+from organza._checks import checked
 from organza._estimator import PrivateEstimator
 from organza._organza import HANDED_OVER, Data, RecommenderModel
 from organza.exceptions import DataError, SettingsError
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 
 #: The part of a history that is hidden to measure with.
 _HIDDEN = 5
+
+
+def _is_nested(X: Any) -> bool:
+    """Whether it is a matrix as lists of numbers."""
+    return isinstance(X, (list, tuple)) and bool(X) and isinstance(X[0], (list, tuple, np.ndarray))
 
 
 class Recommender(PrivateEstimator):
@@ -137,41 +143,37 @@ class Recommender(PrivateEstimator):
         if self.titles is not None:
             lists["titles"] = [f"{item}\t{title}" for item, title in self.titles.items()]
         settings: dict[str, Any] = {"method": self.method, "most_items": self.most_items}
-        if _data.is_sparse(X) or isinstance(X, np.ndarray):
+        self.__dict__.pop("n_features_in_", None)
+        if _data.is_sparse(X) or isinstance(X, np.ndarray) or _is_nested(X):
             data: Data | None = self._matrix(X)
             where: dict[str, Any] = {"data": HANDED_OVER}
             columns = {"user_column": "row", "item_column": "column"}
-            self.n_features_in_ = int(X.shape[1])
         else:
             data, where, columns = self._events(X)
             if self.items is not None:
                 lists["items"] = [str(item) for item in self.items]
         if self.method in ("ease", "low-rank"):
             settings["delta"] = None
-        self._named = {str(item): item for item in self._own_items(X)}
+        self._named = {str(item): item for item in self._own_items()}
         self._fit("recommender", {**settings, **where, **columns}, data, X, lists)
         self._load()
         return self
 
-    def _own_items(self, X: Any) -> Iterable[Any]:
+    def _own_items(self) -> Iterable[Any]:
         if self.items is not None:
             return self.items
-        return range(X.shape[1]) if hasattr(self, "n_features_in_") and hasattr(X, "shape") else ()
+        return range(self.n_features_in_) if hasattr(self, "n_features_in_") else ()
 
     def _matrix(self, X: Any) -> Data:
         for name in ("user_column", "item_column", "weight_column", "time_column", "last"):
             if getattr(self, name) is not None:
                 raise SettingsError(f"`{name}` is for tables of events, but this is a matrix")
+        X = checked(self, X, reset=True, dtype="numeric", non_negative=True)
         if isinstance(X, np.ndarray):
-            if X.ndim != 2 or X.dtype.kind not in "fiub":
-                raise DataError("Expected 2D array of numbers: a row a person, a column an item")
             starts = np.concatenate([[0], np.count_nonzero(X, axis=1).cumsum()]).astype(np.int64)
             indices = np.nonzero(X)[1].astype(np.int64)
             values = np.ascontiguousarray(X[X != 0])
         else:
-            if X.ndim != 2 or X.dtype.kind not in "fiub":
-                raise DataError(f"a matrix of numbers is expected, not of {X.dtype}")
-            X = X.tocsr()
             starts, indices, values = X.indptr, X.indices, X.data
         if values.dtype.type not in (
             np.float32,
@@ -183,6 +185,9 @@ class Recommender(PrivateEstimator):
             np.bool_,
         ):
             values = values.astype(np.float32)
+        full = self.full_weight
+        if full is not None and not (isinstance(full, (int, float)) and 0 < full < np.inf):
+            raise SettingsError(f"`full_weight` is {full}, but must be a positive number")
         width = int(X.shape[1])
         items = range(width) if self.items is None else self.items
         names = [str(item) for item in items]
@@ -268,7 +273,7 @@ class Recommender(PrivateEstimator):
         except KeyError:
             raise KeyError(item) from None
 
-    def predict(self, X: Any, n: int = 10) -> NDArray[Any]:
+    def recommend_all(self, X: Any, n: int = 10) -> NDArray[Any]:
         """Give the items to recommend to each row of a matrix.
 
         Parameters
@@ -281,32 +286,27 @@ class Recommender(PrivateEstimator):
         Returns
         -------
         ndarray of shape (n_persons, n)
-            Items, the best first.
+            Items, the best first; -1 or None where there are no more.
         """
-        self._fitted()
         rows = [self.recommend(history, n) for history in self._histories(X)]
         width = max((len(row) for row in rows), default=0)
-        names = np.asarray(self.items_, dtype=object)
         whole = all(isinstance(item, (int, np.integer)) for item in self.items_)
         found = np.full((len(rows), width), -1 if whole else None, dtype=int if whole else object)
         for place, row in enumerate(rows):
             found[place, : len(row)] = [item for item, _ in row]
-        return found if names.size else found.reshape(len(rows), 0)
+        return found
 
     def _histories(self, X: Any) -> Iterable[list[Any]]:
-        width = getattr(self, "n_features_in_", None)
-        if width is None or not hasattr(X, "shape") or len(X.shape) != 2 or X.shape[1] != width:
-            raise DataError(
-                f"X has {X.shape[1] if len(getattr(X, 'shape', ())) == 2 else 0} features, but Recommender is expecting "
-                f"{width} features as input"
-            )
+        self._fitted()
+        if not hasattr(self, "n_features_in_"):
+            raise DataError("it was fitted to a table: recommend to one history at a time")
+        X = checked(self, X, reset=False, dtype="numeric", non_negative=True)
         names = list(self._named.values())
         if isinstance(X, np.ndarray):
-            return [[names[column] for column in np.flatnonzero(row > 0)] for row in X]
-        matrix = X.tocsr()
+            return [[names[column] for column in np.flatnonzero(row)] for row in X]
         return [
-            [names[column] for column in matrix.indices[start:end][matrix.data[start:end] > 0]]
-            for start, end in zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True)
+            [names[column] for column in X.indices[start:end][X.data[start:end] > 0]]
+            for start, end in zip(X.indptr[:-1], X.indptr[1:], strict=True)
         ]
 
     def score(self, X: Any, y: Any = None, n: int = 20) -> float:

@@ -44,7 +44,7 @@ def audit(run: PrivateEstimator | str | os.PathLike[str], **options: Any) -> dic
     >>> planted = {"canaries": 10, "canary_repeats": 3, "tossed_canaries": 100}
     >>> model = Typeahead(epsilon=1.0, vocabulary=words, options=planted).fit(lines)
     >>> found = audit(model)
-    >>> found["bound"]["epsilon"] <= model.epsilon_
+    >>> found["lower_bound"]["epsilon"] <= model.epsilon_
     True
     """
     folder = run._fitted().folder if isinstance(run, PrivateEstimator) else Path(run)

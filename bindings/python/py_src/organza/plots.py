@@ -20,6 +20,7 @@ import numpy as np
 from organza._estimator import PrivateEstimator
 from organza._recommender import Recommender
 from organza._words import WordVectors
+from organza.accounting import Event, epsilon
 from organza.exceptions import RunError
 
 __all__ = ["budget", "learning_curve", "map_of", "spectrum"]
@@ -38,20 +39,14 @@ def budget(model: PrivateEstimator, ax: Any = None) -> Any:
 
     Costs do not add up: together they cost what the certificate says, which is drawn as a line.
     """
-    from organza.accounting import Event, epsilon
-
+    ledger = model.ledger_
     axes = _axes(ax)
-    certificate = model.certificate_
-    charges = [line for line in model.ledger_ if "event" in line]
-    if not charges:
-        raise RunError("nothing was charged: this fit is not private")
-    spent: dict[str, list[Any]] = {}
-    for charge in charges:
-        spent.setdefault(charge["purpose"], []).append(Event.from_json(charge["event"]))
+    spent: dict[str, list[Event]] = {}
+    for charge in ledger:
+        spent.setdefault(charge.purpose, []).append(charge.event.repeat(charge.steps))
     names = list(spent)
     costs = [
-        epsilon(events, certificate["delta"], neighbouring=certificate["neighbouring"])
-        for events in spent.values()
+        epsilon(events, ledger.delta, neighbouring=ledger.neighbouring) for events in spent.values()
     ]
     axes.barh(names[::-1], costs[::-1])
     axes.axvline(model.epsilon_, linestyle="--", color="black", label="all together")
