@@ -1,7 +1,7 @@
 //! What mechanisms are paid from: a budget in memory, or the ledger of a data set.
 
 use crate::exceptions::{
-    BudgetError, budget_error, dataset_error, ledger_error, run_error, settings_error,
+    BudgetError, charge_error, dataset_error, ledger_error, run_error, settings_error,
 };
 use crate::names::{neighbouring, unit};
 use organza_ledger::{
@@ -147,12 +147,11 @@ impl Purse {
                 let mut ledger = locked(ledger);
                 match budget.charge(&mut ledger, &Sums(neighbouring), charge) {
                     Ok(_) => Ok(()),
-                    Err(Refusal::Charge(error)) => Err(settings_error(error)),
                     Err(Refusal::Exceeded { .. } | Refusal::Account(_)) => {
                         drop(ledger);
                         Err(BudgetError::new_err(self.exceeded(purpose, (epsilon, delta))?))
                     }
-                    Err(error) => Err(budget_error(error)),
+                    Err(error) => Err(charge_error(error)),
                 }
             }
             Kept::File { settings, .. } => {
@@ -279,10 +278,14 @@ impl Purse {
         Ok((epsilon, shares.iter().fold(0.0, |sum, share| sum + share.2)))
     }
 
-    /// What is left, to nine digits, which no sum of decimals errs by.
+    /// What is left, to nine digits, which no sum of decimals errs by; less than the rounding of the sum is nothing.
     fn left(&self) -> PyResult<Amount> {
+        let rounding = self.shares()?.len() as f64 * f64::EPSILON;
+        let left = |budget: f64, taken: f64| match budget - taken {
+            left if left <= rounding * budget => 0.0,
+            left => below(left, 9),
+        };
         let total = self.total()?;
-        let left = |budget: f64, taken: f64| below((budget - taken).max(0.0), 9);
         Ok((left(self.budget.0, total.0), left(self.budget.1, total.1)))
     }
 
