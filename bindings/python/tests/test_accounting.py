@@ -46,7 +46,7 @@ EVENTS = [
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.kind)
 def test_an_event_goes_through_text_code_and_pickle_unchanged(event: Event) -> None:
     assert Event.from_json(event.to_json()) == event
-    assert eval(repr(event), vars(accounting)) == event
+    assert eval(repr(event), dict(vars(accounting))) == event
     for other in (pickle.loads(pickle.dumps(event)), copy.deepcopy(event)):
         assert other == event and hash(other) == hash(event)
     assert event != accounting.pure(0.123)
