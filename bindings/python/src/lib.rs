@@ -1,12 +1,19 @@
 //! The module `organza._organza`: what the Python package `organza` is made of.
 
 mod accounting;
+mod arrow;
+mod data;
 mod event;
 mod exceptions;
+mod lent;
+mod matrix;
 mod mechanisms;
+mod models;
 mod names;
 mod purse;
+mod run;
 mod run_ledger;
+mod watch;
 
 use pyo3::prelude::*;
 
@@ -15,6 +22,14 @@ use pyo3::prelude::*;
 mod _organza {
     use super::*;
 
+    #[pymodule_export]
+    use super::data::{Data, batches, table, texts};
+    #[pymodule_export]
+    use super::matrix::{dense_rows, histories, sparse_rows};
+    #[pymodule_export]
+    use super::models::{LinearModel, RecommenderModel, TypeaheadModel, WordModel};
+    #[pymodule_export]
+    use super::run::{card, run, tool};
     #[pymodule_export]
     use super::{
         accounting::{
@@ -28,6 +43,7 @@ mod _organza {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("HANDED_OVER", organza_data::table::HANDED_OVER)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

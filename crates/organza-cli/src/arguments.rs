@@ -1,6 +1,7 @@
 //! What may stand on the command line.
 
 use crate::command::Command;
+use crate::usage::UsageError;
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use std::ffi::OsString;
 
@@ -83,11 +84,22 @@ pub(crate) enum ProgressForm {
 
 impl Arguments {
     /// Reads the command line; on wrong usage, `--help` and `--version` ends the program.
-    pub(crate) fn from_command_line() -> Self {
-        let color = requested_color(std::env::args_os());
+    pub(crate) fn from_command_line(words: Vec<OsString>) -> Self {
+        let color = requested_color(words.iter().cloned());
         let mut command = Self::command().color(color);
-        let matches = command.get_matches_mut();
+        let matches = command.try_get_matches_from_mut(words).unwrap_or_else(|error| error.exit());
         Self::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command).exit())
+    }
+
+    /// Reads the words of a program.
+    pub(crate) fn parsed(words: Vec<OsString>) -> Result<Self, UsageError> {
+        Self::try_parse_from(words).map_err(|error| {
+            let text = error.render().to_string();
+            let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+            let message = lines.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            let listed = lines.next().filter(|line| line.starts_with(' ')).unwrap_or_default();
+            UsageError::new(format!("{message}{listed}"), "see the documentation of this setting")
+        })
     }
 }
 

@@ -1,6 +1,8 @@
 //! The one place that writes: results on standard output, everything else on standard error.
 
 use crate::arguments::{OutputOptions, ProgressForm};
+use crate::caller::Caller;
+use crate::progress::Stop;
 use crate::stages::Telling;
 use crate::usage::UsageError;
 use anstream::AutoStream;
@@ -10,11 +12,13 @@ use serde::Serialize;
 use std::{
     fmt::Display,
     io::{self, ErrorKind, IsTerminal, Write},
-    process::ExitCode,
+    sync::Arc,
 };
 
 /// The exit code for a command line that makes no sense, as the parser's own.
 const WRONG_USAGE: u8 = 2;
+/// That of a command that failed.
+const FAILED: u8 = 1;
 
 /// How a good outcome looks.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
@@ -30,9 +34,26 @@ pub(crate) struct Output {
     verbose: bool,
     progress: ProgressForm,
     color: anstream::ColorChoice,
+    /// The program that runs the command, if it is not a person.
+    caller: Option<Arc<Caller>>,
 }
 
 impl Output {
+    /// Output for a program: nothing is printed.
+    pub(crate) fn for_program(options: &OutputOptions, caller: Arc<Caller>) -> Self {
+        Self { caller: Some(caller), ..Self::new(options) }
+    }
+
+    /// The program that runs the command, if it is not a person.
+    pub(crate) fn caller(&self) -> Option<&Caller> {
+        self.caller.as_deref()
+    }
+
+    /// The wish to stop: the caller's, or Ctrl-C.
+    pub(crate) fn stop(&self) -> anyhow::Result<Stop> {
+        self.caller().map_or_else(Stop::listen, |caller| Ok(caller.stop.clone()))
+    }
+
     /// Output as the options say.
     pub(crate) fn new(options: &OutputOptions) -> Self {
         let color = match options.color {
@@ -41,7 +62,7 @@ impl Output {
             ColorChoice::Never => anstream::ColorChoice::Never,
         };
         let OutputOptions { json, quiet, verbose, progress, .. } = *options;
-        Self { json, quiet, verbose, progress, color }
+        Self { json, quiet, verbose, progress, color, caller: None }
     }
 
     /// Whether a person reads the result.
@@ -51,6 +72,10 @@ impl Output {
 
     /// Prints the result of a command: its `Display` for people, its `Serialize` for programs.
     pub(crate) fn result(&self, result: &(impl Display + Serialize)) -> anyhow::Result<()> {
+        if let Some(caller) = self.caller() {
+            caller.take(serde_json::to_value(result)?);
+            return Ok(());
+        }
         Ok(self.print(result)?)
     }
 
@@ -80,7 +105,9 @@ impl Output {
 
     /// Tells what the user should know beside the result; silent with `--quiet`.
     pub(crate) fn note(&self, note: impl Display) {
-        if !self.quiet {
+        if let Some(caller) = self.caller() {
+            caller.note(note.to_string());
+        } else if !self.quiet {
             self.message(format_args!("{NOTE}note:{NOTE:#} {note}"));
         }
     }
@@ -93,9 +120,9 @@ impl Output {
     }
 
     /// Reports why the command failed and gives the exit code for it.
-    pub(crate) fn failure(&self, error: &anyhow::Error) -> ExitCode {
+    pub(crate) fn failure(&self, error: &anyhow::Error) -> u8 {
         if is_broken_pipe(error) {
-            return ExitCode::SUCCESS;
+            return 0;
         }
         let mut told = error.to_string();
         for cause in error.chain().skip(1).map(ToString::to_string) {
@@ -105,7 +132,7 @@ impl Output {
             }
         }
         self.message(format_args!("{BAD}error:{BAD:#} {told}"));
-        if error.is::<UsageError>() { ExitCode::from(WRONG_USAGE) } else { ExitCode::FAILURE }
+        if error.is::<UsageError>() { WRONG_USAGE } else { FAILED }
     }
 
     fn message(&self, message: impl Display) {

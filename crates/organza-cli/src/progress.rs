@@ -36,13 +36,19 @@ struct Wish {
     asked: AtomicU64,
 }
 
+impl Default for Stop {
+    fn default() -> Self {
+        let (is_there, asked) = (AtomicBool::new(false), AtomicU64::new(u64::MAX));
+        Self(Arc::new(Wish { is_there, begun: Instant::now(), asked }))
+    }
+}
+
 impl Stop {
     /// From now on the first Ctrl-C saves and stops, where something can be saved on the way, and the second one ends the
     /// program at once. Elsewhere the first one does: every charge is on the disk before what it pays for is drawn, so that
     /// a run goes on as after any other end.
     pub(crate) fn listen() -> anyhow::Result<Self> {
-        let (is_there, asked) = (AtomicBool::new(false), AtomicU64::new(u64::MAX));
-        let stop = Self(Arc::new(Wish { is_there, begun: Instant::now(), asked }));
+        let stop = Self::default();
         let wish = stop.clone();
         ctrlc::set_handler(move || {
             if wish.0.is_there.swap(true, Ordering::Relaxed) || !wish.is_heard() {
@@ -53,6 +59,16 @@ impl Stop {
         })
         .context("cannot listen to Ctrl-C")?;
         Ok(stop)
+    }
+
+    /// From now on somebody does.
+    pub(crate) fn ask(&self) {
+        self.0.is_there.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether somebody does, for whoever only looks on.
+    pub(crate) fn is_there(&self) -> bool {
+        self.0.is_there.load(Ordering::Relaxed)
     }
 
     /// Whether somebody wants it to stop.
@@ -178,7 +194,7 @@ pub(crate) fn suite(
     whole.set_style(style.template("{bar:24} {pos}/{len} runs  {elapsed} so far")?);
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let threads = threads.map_or(cores, NonZeroUsize::get);
-    Ok(Suite::new(folder, threads, Box::new(Bars { bars, whole, stop: Stop::listen()? }))?)
+    Ok(Suite::new(folder, threads, Box::new(Bars { bars, whole, stop: output.stop()? }))?)
 }
 
 impl Watch for Bars {

@@ -1,10 +1,12 @@
 //! A run of any application: its threads, its bar, and what came of it.
 
 use crate::output::Output;
-use crate::progress::{Progress, Stop};
+use crate::progress::Progress;
 use crate::stages::Stages;
 use clap::Args;
-use organza_train::{Application, Ended, Finished, RunFolder, Session, SessionError};
+use organza_report::page::Page;
+use organza_report::run::RunFilesError;
+use organza_train::{Application, Ended, Failure, Finished, RunFolder, Session, SessionError};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -34,6 +36,19 @@ impl Kind {
         } else {
             Self::Words
         }
+    }
+}
+
+/// The page of the finished run in a folder, whatever it has trained.
+///
+/// # Errors
+/// If there is no run, it is not finished, or a file is missing or damaged.
+pub fn page(run: &Path) -> Result<Page, RunFilesError> {
+    match Kind::of(run) {
+        Kind::Words => organza_words::page(run),
+        Kind::Linear => organza_erm::page(run),
+        Kind::Typeahead => organza_typeahead::page(run),
+        Kind::Recommender => organza_recommend::page(run),
     }
 }
 
@@ -73,6 +88,23 @@ pub(crate) struct Trained<A: Application> {
 }
 
 impl RunOptions {
+    /// Begins a run on whatever `read` gives. That of a program goes on, where it was begun before, or leaves nothing with which
+    /// it could.
+    pub(crate) fn begin<A: Application>(
+        settings: A::Settings,
+        path: &Path,
+        output: &Output,
+        read: impl FnOnce(&A::Settings) -> Result<A::Data, Failure>,
+    ) -> Result<Session<A>, SessionError> {
+        match output.caller() {
+            Some(caller) if !caller.goes_on => Session::once(settings, path, read),
+            Some(_) if Session::<A>::is_unfinished(&settings, path) => {
+                Session::resume_with(path, None, read)
+            }
+            _ => Session::begin_with(settings, path, read),
+        }
+    }
+
     /// Makes a session and trains it to its end; `show` writes and shows what came of it.
     pub(crate) fn train<A: Application<Settings: Send, Model: Send>>(
         &self,
@@ -86,8 +118,9 @@ impl RunOptions {
         if let Some(threads) = self.threads {
             pool = pool.num_threads(threads.get());
         }
-        let stages = Arc::new(Stages::alone(output.telling()));
-        let mut progress = Progress::new(stages.clone(), &Stop::listen()?);
+        let also = output.caller().and_then(|caller| caller.watcher.clone());
+        let stages = Arc::new(Stages::alone(output.telling()).also_for(also));
+        let mut progress = Progress::new(stages.clone(), &output.stop()?);
         let watching = organza_progress::watch(stages);
         let outcome = pool.build()?.install(|| -> Result<_, SessionError> {
             let session = session()?;

@@ -5,7 +5,7 @@ use organza_progress::{Size, Stage, Watch};
 use serde::Serialize;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How often a bar shows that something goes on.
@@ -32,6 +32,8 @@ pub(crate) enum Telling {
 pub(crate) struct Stages {
     telling: Telling,
     bar: ProgressBar,
+    /// A program that looks on.
+    also: Option<Arc<dyn Watch>>,
     message: Mutex<String>,
     begun: Instant,
     /// When the last line was told, in milliseconds since then.
@@ -65,6 +67,12 @@ impl Stages {
         Self::on(ProgressBar::with_draw_target(None, target), "", telling)
     }
 
+    /// The same, for a program that looks on as well.
+    pub(crate) fn also_for(mut self, also: Option<Arc<dyn Watch>>) -> Self {
+        self.also = also;
+        self
+    }
+
     /// On `bar`, behind `name`, which may be empty.
     pub(crate) fn on(bar: ProgressBar, name: &str, telling: Telling) -> Self {
         bar.set_style(style("{spinner} {prefix}{msg}"));
@@ -72,7 +80,7 @@ impl Stages {
         bar.set_message("beginning");
         bar.enable_steady_tick(TICK);
         let (message, told) = (Mutex::new(String::new()), AtomicU64::new(0));
-        Self { telling, bar, message, begun: Instant::now(), told }
+        Self { telling, bar, also: None, message, begun: Instant::now(), told }
     }
 
     /// What stands behind the stage.
@@ -120,6 +128,9 @@ impl Stages {
 
 impl Watch for Stages {
     fn begun(&self, stage: &Stage) {
+        if let Some(also) = &self.also {
+            also.begun(stage);
+        }
         let (template, length) = match stage.size() {
             Size::Unknown => ("{spinner} {prefix}{msg}".to_owned(), None),
             Size::Hidden(_) => (
@@ -150,6 +161,9 @@ impl Watch for Stages {
     }
 
     fn moved(&self, stage: &Stage) {
+        if let Some(also) = &self.also {
+            also.moved(stage);
+        }
         match (stage.size(), stage.part(), stage.done()) {
             (Size::Hidden(_), Some(part), _) => self.bar.set_position((part * PARTS) as u64),
             (_, _, Some(done)) => self.bar.set_position(done),
@@ -162,6 +176,9 @@ impl Watch for Stages {
     }
 
     fn ended(&self, stage: &Stage) {
+        if let Some(also) = &self.also {
+            also.ended(stage);
+        }
         self.line(stage, true);
         if self.telling == Telling::Bar && stage.elapsed() >= WORTH_A_LINE {
             self.bar.println(format!("{:>6.1} s  {}", stage.elapsed().as_secs_f64(), stage.name()));

@@ -7,12 +7,17 @@ use thiserror::Error;
 /// What is wrong with the flags, and the flag that mends it. Ends the program with exit code 2.
 #[derive(Debug, Error)]
 #[error("{message}\nhelp: {help}")]
-pub(crate) struct UsageError {
+pub struct UsageError {
     message: String,
     help: String,
 }
 
 impl UsageError {
+    /// What is wrong.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     /// What is wrong, and what to do.
     pub(crate) fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
         Self { message: message.into(), help: help.into() }

@@ -1,6 +1,7 @@
 //! Where text comes from, how it is cut and which words it has, as it stands in the settings of a run.
 
-use crate::source::{TextColumns, open, open_columns, refuse_table};
+use crate::source::{TextColumns, of_table, open, open_columns, refuse_table};
+use crate::table::Table;
 use crate::{
     DEFAULT_LINES, DataError, DeclaredPublic, FromFile, Layout, StopWords, Synthetic, TextSource,
     TokenisedText, Tokeniser, VocabularyRelease, VocabularySource, Words,
@@ -203,12 +204,12 @@ impl DataSettings {
         })
     }
 
-    /// Reads the text, in which `unit` is protected as one.
+    /// The text that these settings name.
     ///
     /// # Errors
-    /// What is wrong with the text, and what to do.
-    pub fn read(&self, unit: Unit, tokeniser: &Tokeniser) -> Result<TokenisedText, DataError> {
-        let source: Box<dyn TextSource> = match &self.path {
+    /// If there is none, or nobody says which columns of a table to read.
+    pub fn source(&self, unit: Unit) -> Result<Box<dyn TextSource>, DataError> {
+        Ok(match &self.path {
             Some(path) => match &self.columns {
                 Some(columns) => open_columns(path, columns.clone())?,
                 None => {
@@ -221,13 +222,31 @@ impl DataSettings {
                 let words = self.synthetic_words.unwrap_or(Synthetic::WORDS);
                 Box::new(Synthetic::new(PUBLIC_SEED, lines).with_words(words))
             }
-        };
+        })
+    }
+
+    /// The text in the columns that these settings name of a table that a program hands over.
+    pub fn handed_over(&self, table: Table) -> Box<dyn TextSource> {
+        let text = || TextColumns { text: "text".to_owned(), user: None, format: None };
+        of_table(table, self.columns.clone().unwrap_or_else(text))
+    }
+
+    /// Reads text in which `unit` is protected as one.
+    ///
+    /// # Errors
+    /// What is wrong with the text, and what to do.
+    pub fn read(
+        &self,
+        source: &dyn TextSource,
+        unit: Unit,
+        tokeniser: &Tokeniser,
+    ) -> Result<TokenisedText, DataError> {
         let layout = match unit {
             Unit::User => Layout::Users,
             Unit::Document => Layout::Documents,
             _ => Layout::Lines,
         };
-        TokenisedText::read(source.as_ref(), tokeniser, layout)
+        TokenisedText::read(source, tokeniser, layout)
     }
 
     /// The words that need no charge: those of the built-in corpus or of a public file, those that were declared

@@ -3,7 +3,8 @@
 use crate::groups::{GROUPS_IGNORED, visited};
 use crate::reader::Reader;
 use crate::settings::{Method, Settings};
-use organza_data::sparse::{MOST_FEATURES, SparseRows, UnreleasedRows};
+use organza_data::sparse::{MOST_FEATURES, SparseRows, UnreleasedRows, rows_of};
+use organza_data::table::Table;
 use organza_data::{DataError, LeftOut};
 use organza_ledger::{Neighbouring, PublicFact};
 use organza_mechanism::Groups;
@@ -73,6 +74,16 @@ impl Rows<'_> {
         Ok(Self::Known(Cow::Owned(rows), features))
     }
 
+    /// The rows of a table that a program hands over.
+    fn of_table(reader: &Reader, settings: &Settings, table: &Table) -> Result<Self, FitError> {
+        let Some(columns) = &reader.columns else { return Err(FitError::NoData) };
+        let rows = rows_of(table, columns, settings.model.labels())?;
+        Ok(match columns.first_private() {
+            Some(_) => Self::Unreleased(rows),
+            None => Self::Known(Cow::Owned(rows.with_columns(columns)), columns.width()),
+        })
+    }
+
     fn len(&self) -> usize {
         match self {
             Self::Known(rows, _) => rows.len(),
@@ -113,6 +124,29 @@ impl<'a> LinearData<'a> {
     /// If they cannot be fitted by the method of these settings.
     pub fn new(settings: &Settings, rows: &'a SparseRows, features: u64) -> Result<Self, FitError> {
         Self::checked(settings, Rows::Known(Cow::Borrowed(rows), features), None)
+    }
+
+    /// The same for rows that are handed over with their ownership.
+    ///
+    /// # Errors
+    /// As [`LinearData::new`].
+    pub fn owned(
+        settings: &Settings,
+        rows: SparseRows,
+        features: u64,
+    ) -> Result<LinearData<'static>, FitError> {
+        LinearData::checked(settings, Rows::Known(Cow::Owned(rows), features), None)
+    }
+
+    /// The rows of a table that a program hands over, in the columns that the settings name.
+    ///
+    /// # Errors
+    /// As [`LinearData::new`], and if it lacks a column.
+    pub fn of_table(settings: &Settings, table: &Table) -> Result<Self, FitError> {
+        let Some(data) = &settings.data else { return Err(FitError::NoData) };
+        let rows = Rows::of_table(&data.reader, settings, table)?;
+        refuse_where_it_may(settings.method, data.strict, rows.left_out())?;
+        Self::checked(settings, rows, None)
     }
 
     /// A table whose private categories are released first.

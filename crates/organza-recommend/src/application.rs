@@ -9,8 +9,9 @@ use crate::model::Recommender;
 use crate::quality::{Quality, quality};
 use crate::release::{Names, NoisyItems, ReleasePlan, Rules};
 use crate::saved::SavedRecommender;
-use crate::settings::{Method, NAMES_DELTA, Settings};
+use crate::settings::{EventSettings, Method, NAMES_DELTA, Settings};
 use crate::synthetic;
+use organza_data::table::Table;
 use organza_ledger::PublicFact;
 use organza_mechanism::Purpose;
 use organza_progress::{Size, Stage};
@@ -60,6 +61,33 @@ pub struct FittedRecommender {
 }
 
 impl RecommenderData {
+    /// The events in a table.
+    ///
+    /// # Errors
+    /// If it cannot be read or lacks a column, or a file of items or titles cannot be read.
+    pub fn of_table(
+        settings: &Settings,
+        data: &EventSettings,
+        table: &Table,
+    ) -> Result<Self, Failure> {
+        let catalogue = settings.items.as_deref().map(read_items).transpose()?;
+        let declared = catalogue.is_some();
+        let titles = Self::titles(settings)?;
+        Ok(Self { events: Events::read(table, data, catalogue)?, declared, titles })
+    }
+
+    /// The same with the titles that the settings name.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub fn with_titles(self, settings: &Settings) -> Result<Self, Failure> {
+        Ok(Self { titles: Self::titles(settings)?, ..self })
+    }
+
+    fn titles(settings: &Settings) -> Result<HashMap<String, String>, Failure> {
+        Ok(settings.titles.as_deref().map(read_titles).transpose()?.unwrap_or_default())
+    }
+
     /// Histories over a declared catalogue, in memory.
     pub fn declared(histories: Histories, names: Vec<String>) -> Self {
         let events = Events { histories, names, left_out: 0 };
@@ -74,15 +102,15 @@ impl Application for RecommenderRun {
     type Model = FittedRecommender;
 
     fn read(settings: &Settings) -> Result<RecommenderData, Failure> {
-        let catalogue = settings.items.as_deref().map(read_items).transpose()?;
-        let titles = settings.titles.as_deref().map(read_titles).transpose()?.unwrap_or_default();
-        Ok(match &settings.data {
-            None => RecommenderData { titles, ..synthetic::shop() },
-            Some(data) => {
-                let declared = catalogue.is_some();
-                RecommenderData { events: Events::read(data, catalogue)?, declared, titles }
+        match &settings.data {
+            None => {
+                let titles = RecommenderData::titles(settings)?;
+                Ok(RecommenderData { titles, ..synthetic::shop() })
             }
-        })
+            Some(data) => {
+                RecommenderData::of_table(settings, data, &Table::open(&data.path, data.format)?)
+            }
+        }
     }
 
     fn fingerprint(data: &RecommenderData) -> Result<[u8; 32], Failure> {

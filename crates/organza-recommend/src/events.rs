@@ -60,6 +60,7 @@ impl Events {
     /// # Errors
     /// If the table cannot be read or lacks a column.
     pub fn read(
+        table: &Table,
         settings: &EventSettings,
         catalogue: Option<Vec<String>>,
     ) -> Result<Self, EventsError> {
@@ -69,11 +70,11 @@ impl Events {
         let mut rows: Vec<Vec<Event>> = Vec::new();
         let mut left_out = 0;
         let mut overflow = false;
-        let EventSettings { path, format, user, item, weight, newest } = settings;
+        let EventSettings { user, item, weight, newest, .. } = settings;
         let mut columns = vec![user.as_str(), item.as_str()];
         columns.extend(weight.iter().map(|weight| weight.column.as_str()));
         columns.extend(newest.iter().map(|newest| newest.column.as_str()));
-        Table::open(path, *format)?.each_row(&columns, &mut |row| {
+        table.each_row(&columns, &mut |row| {
             let fields = row.fields.unwrap_or_default();
             let field = |at: usize| fields.get(at).copied().flatten().map(str::trim);
             let mut event = || {
@@ -244,7 +245,7 @@ mod tests {
         };
         change(&mut settings);
         let items = items.map(|items| items.iter().map(|item| item.to_string()).collect());
-        Events::read(&settings, items).unwrap()
+        Events::read(&Table::open(&settings.path, None).unwrap(), &settings, items).unwrap()
     }
 
     fn items(events: &Events, person: usize) -> Vec<&str> {

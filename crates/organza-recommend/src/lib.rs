@@ -43,7 +43,7 @@ pub use application::{
 };
 pub use events::{Events, EventsError, read_items, read_titles};
 pub use fit::{Choice, Score};
-pub use histories::{FULL_WEIGHT, Histories};
+pub use histories::{FULL_WEIGHT, Histories, LentRows};
 pub use method::dpsgd::Factorisation;
 pub use model::{Recommender, Scored};
 pub use page::page;

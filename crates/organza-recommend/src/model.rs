@@ -84,7 +84,7 @@ impl Recommender {
     }
 
     /// The length of what tells what an item is like.
-    pub(crate) fn likeness(&self) -> usize {
+    pub fn likeness(&self) -> usize {
         self.vectors.len() / self.items().max(1)
     }
 

@@ -238,7 +238,7 @@ impl ReleasePlan {
                     (part * each..(part + 1) * each).take_while(|it| *it < histories.persons())
                 {
                     stage.add(1);
-                    columns.row(histories.person(person), &mut row);
+                    columns.row(&histories.person(person), &mut row);
                     sum.add(&row);
                 }
                 sum

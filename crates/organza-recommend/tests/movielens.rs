@@ -4,7 +4,7 @@
 //! network it fails, unless `ORGANZA_WITHOUT_MOVIELENS` says that this is known.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stderr)]
 
-use organza_data::table::TableForm;
+use organza_data::table::{Table, TableForm};
 use organza_recommend::quality::{measure, split};
 use organza_recommend::settings::EventSettings;
 use organza_recommend::{Events, Histories, RecommenderData, Settings, fit_data, read_items};
@@ -58,18 +58,16 @@ fn films_are_found_better_than_by_popularity() {
         ),
     };
     let items = read_items(&folder.join("ml-100k.item")).unwrap();
-    let events = Events::read(
-        &EventSettings {
-            path: folder.join("ml-100k.inter"),
-            format: Some(TableForm::Tabs),
-            user: "user_id:token".to_owned(),
-            item: "item_id:token".to_owned(),
-            weight: None,
-            newest: None,
-        },
-        Some(items),
-    )
-    .unwrap();
+    let settings = EventSettings {
+        path: folder.join("ml-100k.inter"),
+        format: Some(TableForm::Tabs),
+        user: "user_id:token".to_owned(),
+        item: "item_id:token".to_owned(),
+        weight: None,
+        newest: None,
+    };
+    let table = Table::open(&settings.path, settings.format).unwrap();
+    let events = Events::read(&table, &settings, Some(items)).unwrap();
     assert_eq!((events.histories.persons(), events.left_out), (943, 0));
     let rows: Vec<Vec<u32>> =
         events.histories.rows().map(|row| row.iter().map(|(item, _)| *item).collect()).collect();

@@ -50,8 +50,8 @@ pub(crate) struct FirstFiles {
     /// None for a run in memory, which writes nothing.
     pub(crate) path: Option<PathBuf>,
     pub(crate) header: Header,
-    /// The private `state.json`.
-    pub(crate) state: String,
+    /// The private `state.json`; none for a run that cannot go on.
+    pub(crate) state: Option<String>,
     /// The public `settings.json`.
     pub(crate) settings: String,
 }
@@ -102,7 +102,7 @@ impl Books {
     pub(crate) fn open(&mut self) -> Result<Option<&RunFolder>, SessionError> {
         if let Place::Closed(FirstFiles { path, header, state, settings }) = &self.place {
             let folder = path.as_deref().map(RunFolder::create).transpose()?;
-            if let Some(folder) = &folder {
+            if let (Some(folder), Some(state)) = (&folder, state) {
                 folder.write(&folder.private(STATE), state.as_bytes())?;
             }
             let purse = match (self.settings.private, &folder) {

@@ -19,7 +19,7 @@ use organza_mechanism::random::{Origin, RandomError, StreamKey};
 use organza_mechanism::{PlanError, RandomSource};
 use organza_progress::{Size, Stage};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 use thiserror::Error;
 
@@ -138,7 +138,31 @@ impl<A: Application> Session<A> {
     ) -> Result<Self, SessionError> {
         settings.check()?;
         RunFolder::check_free(path)?;
-        Self::begun(settings, Some(path), read)
+        Self::begun(settings, Some(path), true, read)
+    }
+
+    /// As [`Session::begin_with`], for a run that will not be gone on with if it is stopped: neither the key of its noise
+    /// nor a hash of the data is written.
+    ///
+    /// # Errors
+    /// As [`Session::begin`].
+    pub fn once(
+        settings: A::Settings,
+        path: &Path,
+        read: impl FnOnce(&A::Settings) -> Result<A::Data, Failure>,
+    ) -> Result<Self, SessionError> {
+        settings.check()?;
+        RunFolder::check_free(path)?;
+        Self::begun(settings, Some(path), false, read)
+    }
+
+    /// Whether there is a run in `path` that was begun with these settings and is not finished.
+    pub fn is_unfinished(settings: &A::Settings, path: &Path) -> bool {
+        let Ok(folder) = RunFolder::open(path) else { return false };
+        let read = |file: PathBuf| folder.read(&file).ok().flatten();
+        let begun = read(folder.file(SETTINGS));
+        let begun = begun.and_then(|bytes| serde_json::from_slice::<A::Settings>(&bytes).ok());
+        begun.as_ref() == Some(settings) && read(folder.private(STATE)).is_some()
     }
 
     /// Begins a run on `data` that writes nothing: its charges live as long as it does, and go onto the certificate. It
@@ -148,12 +172,13 @@ impl<A: Application> Session<A> {
     /// As [`Session::begin`].
     pub fn in_memory(settings: A::Settings, data: A::Data) -> Result<Self, SessionError> {
         settings.check()?;
-        Self::begun(settings, None, |_| Ok(data))
+        Self::begun(settings, None, false, |_| Ok(data))
     }
 
     fn begun(
         settings: A::Settings,
         path: Option<&Path>,
+        goes_on: bool,
         read: impl FnOnce(&A::Settings) -> Result<A::Data, Failure>,
     ) -> Result<Self, SessionError> {
         let engine = settings.engine();
@@ -165,17 +190,18 @@ impl<A: Application> Session<A> {
             Some(seed) => RandomSource::from_seed(seed),
             None => RandomSource::from_operating_system()?,
         };
-        let state = State {
+        let state = |data| State {
             version: STATE_VERSION,
             key: *source.key().expose(),
-            // What is not written cannot go on, and needs no hash of its data.
-            data: path.map_or(Ok([0; 32]), |_| hashed::<A>(&data))?,
+            data,
             settings: &settings,
         };
+        // What cannot go on needs no hash of its data.
+        let state = goes_on.then(|| hashed::<A>(&data)).transpose()?.map(state);
         let files = FirstFiles {
             path: path.map(Path::to_owned),
             header: header(&engine, A::public_facts(&settings, &data)?),
-            state: json(&state)?,
+            state: state.as_ref().map(json).transpose()?,
             settings: json(&settings)?,
         };
         let books = Books::closed(engine, source, files)?;

@@ -9,8 +9,8 @@ use crate::typeahead::Typeahead;
 use organza_data::settings::{PUBLIC_SEED, SplitSettings, VocabularyOrigin};
 use organza_data::split::{Shares, Sides};
 use organza_data::{
-    Canaries, DataError, PrivateVocabularyPlan, PrivateVocabularySettings, TokenisedText,
-    Tokeniser, Vocabulary, VocabularyRelease, Writing,
+    Canaries, DataError, PrivateVocabularyPlan, PrivateVocabularySettings, TextSource,
+    TokenisedText, Tokeniser, Vocabulary, VocabularyRelease, Writing,
 };
 use organza_ledger::{PublicFact, Unit};
 use organza_mechanism::{ItemRule, NoisyCount, Purpose};
@@ -54,6 +54,24 @@ pub struct FittedTypeahead {
     pub quality: Option<Quality>,
 }
 
+impl Text {
+    /// Reads the text of a source.
+    ///
+    /// # Errors
+    /// What is wrong with it, and what to do.
+    pub fn read(settings: &Settings, source: &dyn TextSource) -> Result<Self, Failure> {
+        let data = &settings.data;
+        let tokeniser = Tokeniser { sentences: true, ..data.tokeniser()? };
+        let tokens = data.read(source, settings.privacy.unit, &tokeniser)?;
+        let private = settings.method.is_private();
+        let counted = NoisyCount::is_public(settings.neighbouring());
+        if !private || counted || data.strict {
+            tokens.left_out().refuse()?;
+        }
+        Ok(Self { public: data.public_words(&tokens, private)?, tokens, tokeniser })
+    }
+}
+
 impl Application for TypeaheadRun {
     type Settings = Settings;
     type Data = Text;
@@ -61,15 +79,7 @@ impl Application for TypeaheadRun {
     type Model = FittedTypeahead;
 
     fn read(settings: &Settings) -> Result<Text, Failure> {
-        let data = &settings.data;
-        let tokeniser = Tokeniser { sentences: true, ..data.tokeniser()? };
-        let tokens = data.read(settings.privacy.unit, &tokeniser)?;
-        let private = settings.method.is_private();
-        let counted = NoisyCount::is_public(settings.neighbouring());
-        if !private || counted || data.strict {
-            tokens.left_out().refuse()?;
-        }
-        Ok(Text { public: data.public_words(&tokens, private)?, tokens, tokeniser })
+        Text::read(settings, settings.data.source(settings.privacy.unit)?.as_ref())
     }
 
     fn fingerprint(text: &Text) -> Result<[u8; 32], Failure> {

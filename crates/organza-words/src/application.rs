@@ -8,7 +8,7 @@ use crate::settings::{Method, Settings};
 use crate::start::start;
 use crate::task::WordTask;
 use crate::vocabulary::release_words;
-use organza_data::{TokenisedText, VocabularyRelease};
+use organza_data::{TextSource, TokenisedText, VocabularyRelease};
 use organza_ledger::PublicFact;
 use organza_model::vectors::Vectors;
 use organza_progress::{Size, Stage};
@@ -34,6 +34,18 @@ pub struct WordModel {
     pub frequency_loss: f64,
 }
 
+impl Text {
+    /// Reads the text of a source.
+    ///
+    /// # Errors
+    /// What is wrong with it, and what to do.
+    pub fn read(settings: &Settings, source: &dyn TextSource) -> Result<Self, Failure> {
+        let tokens = read_text(settings, source)?;
+        let private = settings.method != Method::None;
+        Ok(Self { public: settings.data.public_words(&tokens, private)?, tokens })
+    }
+}
+
 impl Application for Words {
     type Settings = Settings;
     type Data = Text;
@@ -41,9 +53,7 @@ impl Application for Words {
     type Model = WordModel;
 
     fn read(settings: &Settings) -> Result<Text, Failure> {
-        let tokens = read_text(settings)?;
-        let private = settings.method != Method::None;
-        Ok(Text { public: settings.data.public_words(&tokens, private)?, tokens })
+        Text::read(settings, settings.data.source(settings.privacy.unit)?.as_ref())
     }
 
     fn fingerprint(text: &Text) -> Result<[u8; 32], Failure> {

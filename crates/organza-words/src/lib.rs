@@ -31,7 +31,7 @@ pub mod suite;
 mod task;
 mod vocabulary;
 
-pub use application::{WordModel, Words};
+pub use application::{Text, WordModel, Words};
 pub use page::page;
 pub use prepare::{PrepareError, initial, read_text};
 pub use task::WordTask;

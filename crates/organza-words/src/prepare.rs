@@ -5,7 +5,9 @@ use crate::settings::{Method, Settings, SplitSettings};
 use crate::task::WordTask;
 use organza_data::settings::PUBLIC_SEED;
 use organza_data::split::{Shares, Sides, Sizes, in_order, shuffled};
-use organza_data::{Canaries, DataError, Negatives, Samples, TokenisedText, Vocabulary};
+use organza_data::{
+    Canaries, DataError, Negatives, Samples, TextSource, TokenisedText, Vocabulary,
+};
 use organza_ledger::{PublicFact, Unit};
 use organza_mechanism::{NoisyCount, Purpose, RandomSource};
 use organza_model::{ModelError, WordVectors};
@@ -88,9 +90,12 @@ impl Remarks {
 ///
 /// # Errors
 /// What is wrong with the text, and what to do.
-pub fn read_text(settings: &Settings) -> Result<TokenisedText, PrepareError> {
+pub fn read_text(
+    settings: &Settings,
+    source: &dyn TextSource,
+) -> Result<TokenisedText, PrepareError> {
     let data = &settings.data;
-    let text = data.read(settings.privacy.unit, &data.tokeniser()?)?;
+    let text = data.read(source, settings.privacy.unit, &data.tokeniser()?)?;
     let is_public = NoisyCount::is_public(settings.privacy.neighbouring);
     if settings.method == Method::None || is_public || data.strict {
         text.left_out().refuse()?;

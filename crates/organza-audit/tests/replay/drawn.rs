@@ -51,7 +51,8 @@ pub(crate) fn read(text: &str, folder: &Path) -> TokenisedText {
     fs::write(&path, text).unwrap();
     let mut settings = Settings::standard().suited_to(Method::Dpsgd);
     settings.data.path = Some(path);
-    read_text(&settings).unwrap()
+    let source = settings.data.source(settings.privacy.unit).unwrap();
+    read_text(&settings, source.as_ref()).unwrap()
 }
 
 /// The samples of a text in a public list of words, all of which train.

@@ -25,6 +25,7 @@ mod train;
 mod tune;
 mod typeahead;
 
+use crate::handed::Handed;
 use crate::output::Output;
 use clap::Subcommand;
 
@@ -59,22 +60,33 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// Does it on data that a program hands over, where it takes data.
+    pub(crate) fn run_on(self, handed: Handed, output: &Output) -> anyhow::Result<()> {
+        match self {
+            Self::Train(command) => command.run_on(handed, output),
+            Self::Erm(command) => command.run_on(handed, output),
+            Self::Recommender(command) => command.run_on(handed, output),
+            Self::Typeahead(command) => command.run_on(handed, output),
+            other => other.run(output),
+        }
+    }
+
     /// Does it.
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
         match self {
-            Self::Train(command) => command.run(output),
+            command @ (Self::Train(_)
+            | Self::Erm(_)
+            | Self::Recommender(_)
+            | Self::Typeahead(_)) => command.run_on(Handed::Nothing, output),
             Self::Resume(command) => command.run(output),
             Self::Report(command) => command.run(output),
             Self::Nearest(command) => command.run(output),
             Self::Analogy(command) => command.run(output),
             Self::Similarity(command) => command.run(output),
             Self::Audit(command) => command.run(output),
-            Self::Erm(command) => command.run(output),
             Self::Predict(command) => command.run(output),
-            Self::Recommender(command) => command.run(output),
             Self::Recommend(command) => command.run(output),
             Self::Similar(command) => command.run(output),
-            Self::Typeahead(command) => command.run(output),
             Self::Complete(command) => command.run(output),
             Self::Data(command) => command.run(output),
             Self::Account(command) => command.run(output),

@@ -1,6 +1,7 @@
 //! `organza recommender`: from events and a budget to a recommender, a certificate and a report.
 
 use crate::command::ledger::LedgerOptions;
+use crate::handed::Handed;
 use crate::names::{form_parser, named};
 use crate::output::Output;
 use crate::running::{RunOptions, Trained, warn_of_delta};
@@ -10,7 +11,7 @@ use clap::Args;
 use organza_data::table::TableForm;
 use organza_recommend::quality::Quality;
 use organza_recommend::settings::{EventSettings, NewestEvents, WeightColumn};
-use organza_recommend::{Method, RecommenderRun, Rules, Session, Settings};
+use organza_recommend::{Method, RecommenderRun, Rules, Settings};
 use organza_train::RunFolder;
 use std::path::{Path, PathBuf};
 
@@ -125,7 +126,7 @@ pub(crate) struct Recommender {
 }
 
 impl Recommender {
-    pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
+    pub(crate) fn run_on(self, handed: Handed, output: &Output) -> anyhow::Result<()> {
         if let Some(flag) = self.meaningless() {
             let method = self.method;
             return Err(UsageError::new(
@@ -148,7 +149,11 @@ impl Recommender {
         if settings.seed.is_some() {
             output.note("with --seed the noise can be repeated: this run is NOT private");
         }
-        let begin = || Session::begin(settings, &self.out);
+        let begin = || {
+            RunOptions::begin::<RecommenderRun>(settings, &self.out, output, |settings| {
+                handed.events(settings)
+            })
+        };
         self.running.train(&self.out, output, begin, |folder, run| show(folder, &run, output))
     }
 

@@ -1,7 +1,7 @@
 //! `organza report`: the page of a run, made again.
 
 use crate::output::{GOOD, Output};
-use crate::running::Kind;
+use crate::running::page;
 use crate::summary::REPORT;
 use clap::Args;
 use serde::Serialize;
@@ -30,12 +30,7 @@ pub(crate) struct Report {
 
 impl Report {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
-        let page = match Kind::of(&self.run) {
-            Kind::Words => organza_words::page(&self.run)?,
-            Kind::Linear => organza_erm::page(&self.run)?,
-            Kind::Typeahead => organza_typeahead::page(&self.run)?,
-            Kind::Recommender => organza_recommend::page(&self.run)?,
-        };
+        let page = page(&self.run)?;
         page.write(&self.run, REPORT)?;
         let report = self.run.join(REPORT);
         let private = page.is_private();

@@ -2,6 +2,7 @@
 
 use crate::canaries::CanaryOptions;
 use crate::command::ledger::LedgerOptions;
+use crate::handed::Handed;
 use crate::names::named;
 use crate::output::Output;
 use crate::running::{RunOptions, Trained, warn_of_delta};
@@ -12,7 +13,7 @@ use clap::Args;
 use organza_data::settings::{DataSettings, SplitSettings};
 use organza_ledger::{Neighbouring, Unit};
 use organza_train::RunFolder;
-use organza_typeahead::{Method, Session, Settings, TypeaheadRun};
+use organza_typeahead::{Method, Settings, Text, TypeaheadRun};
 use std::path::{Path, PathBuf};
 
 /// The budget for whom nothing else was said.
@@ -107,7 +108,7 @@ pub(crate) struct Typeahead {
 }
 
 impl Typeahead {
-    pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
+    pub(crate) fn run_on(self, handed: Handed, output: &Output) -> anyhow::Result<()> {
         let settings = self.settings();
         let protects = self.epsilon.is_some() || self.noise_multiplier.is_some();
         if protects && !self.method.is_private() {
@@ -136,7 +137,12 @@ impl Typeahead {
         if settings.seed.is_some() {
             output.note("with --seed the noise can be repeated: this run is NOT private");
         }
-        let begin = || Session::begin(settings, &self.out);
+        let begin = || {
+            RunOptions::begin::<TypeaheadRun>(settings, &self.out, output, |settings| {
+                let source = handed.text(&settings.data, settings.privacy.unit)?;
+                Text::read(settings, source.as_ref())
+            })
+        };
         self.running.train(&self.out, output, begin, |folder, run| show(folder, &run, output))
     }
 

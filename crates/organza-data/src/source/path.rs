@@ -15,7 +15,12 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// When there is nothing at the path, or nobody says what standard input holds.
 pub fn open_columns(path: &Path, columns: TextColumns) -> Result<Box<dyn TextSource>, DataError> {
-    Ok(Box::new(TextTable { table: Table::open(path, columns.format)?, columns }))
+    Ok(of_table(Table::open(path, columns.format)?, columns))
+}
+
+/// The text of a column of a table.
+pub fn of_table(table: Table, columns: TextColumns) -> Box<dyn TextSource> {
+    Box::new(TextTable { table, columns })
 }
 
 /// What `path` holds: `-` is standard input; a `.tgz` or `.tar.gz`, or a folder with the texts of

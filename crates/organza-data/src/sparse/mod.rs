@@ -24,7 +24,7 @@ pub use columns::{CLASSES, Categories, Classes, Column, Columns};
 pub use label::LabelKind;
 pub use libsvm::{Grouped, read_libsvm};
 pub use problem::RowProblem;
-pub use read::{read_table, read_unreleased};
+pub use read::{read_table, read_unreleased, rows_of};
 pub use rows::{Row, SparseRows};
 pub use unreleased::{Category, UnreleasedRows};
 

@@ -34,11 +34,23 @@ pub fn read_unreleased(
     columns: &Columns,
     labels: LabelKind,
 ) -> Result<UnreleasedRows, DataError> {
+    rows_of(&Table::open(path, form)?, columns, labels)
+}
+
+/// The rows of a table, some of whose categories may be secret.
+///
+/// # Errors
+/// As [`read_table`].
+pub fn rows_of(
+    table: &Table,
+    columns: &Columns,
+    labels: LabelKind,
+) -> Result<UnreleasedRows, DataError> {
     let encoder = Encoder::new(columns, labels);
-    let mut encoder = encoder.map_err(|problem| DataError::table(path, problem))?;
+    let mut encoder = encoder.map_err(|problem| DataError::table(table.path(), problem))?;
     let mut rows = encoder.no_rows();
     let names = encoder.names();
-    Table::open(path, form)?.each_row(&names, &mut |row| {
+    table.each_row(&names, &mut |row| {
         let outcome = row.fields.and_then(|fields| Ok(encoder.add(&fields, &mut rows)?));
         rows.take(outcome, row.place);
         Ok(())

@@ -8,15 +8,35 @@ use arrow_ipc::reader::FileReader;
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use std::fmt;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Rows of a batch of Parquet.
 const BATCH: usize = 4096;
 
-type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>;
+type FileBatches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>;
+
+/// Batches of rows, one after another.
+pub type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
+
+/// Batches that a program has handed over, until they are read.
+#[derive(Clone)]
+pub(super) struct Handed(Arc<Mutex<Option<Batches>>>);
+
+impl Handed {
+    pub(super) fn new(batches: Batches) -> Self {
+        Self(Arc::new(Mutex::new(Some(batches))))
+    }
+}
+
+impl fmt::Debug for Handed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Handed")
+    }
+}
 
 /// The names of the columns.
 pub(super) fn header(open: File, file: &Path, form: TableForm) -> Result<Vec<String>, DataError> {
@@ -31,8 +51,8 @@ fn opened(
     file: &Path,
     form: TableForm,
     choose: impl FnOnce(&[String]) -> Result<Vec<usize>, DataError>,
-) -> Result<(SchemaRef, Batches), DataError> {
-    let failed = |error: &dyn std::fmt::Display| unreadable(file, form, error);
+) -> Result<(SchemaRef, FileBatches), DataError> {
+    let failed = |error: &dyn fmt::Display| unreadable(file, form, error);
     let names = |schema: &SchemaRef| -> Vec<String> {
         schema.fields().iter().map(|field| field.name().clone()).collect()
     };
@@ -62,38 +82,65 @@ impl Reading<'_> {
         let file = self.place.file.clone();
         let choose = |header: &[String]| self.places(header);
         let (_, mut batches) = whole(&file, form, || opened(open, &file, form, choose))??;
-        let failed = |error| unreadable(&file, form, &error);
-        let options = FormatOptions::default();
         while let Some(batch) = whole(&file, form, || batches.next())? {
-            let batch = batch.map_err(failed)?;
-            let columns = self.columns.iter().map(|name| {
-                let column = batch.column_by_name(name).ok_or_else(|| {
-                    ArrowError::SchemaError(format!("the column `{name}` is not in every part"))
-                })?;
-                match column.data_type() {
-                    DataType::Binary | DataType::LargeBinary => {
-                        arrow_cast::cast(column, &DataType::Utf8)
-                    }
-                    _ => Ok(Arc::clone(column)),
-                }
-            });
-            let columns = columns.collect::<Result<Vec<_>, _>>().map_err(failed)?;
-            let formatters = columns
-                .iter()
-                .map(|column| ArrayFormatter::try_new(column.as_ref(), &options))
-                .collect::<Result<Vec<_>, _>>()
-                .map_err(failed)?;
-            for row in 0..batch.num_rows() {
-                self.place.line += 1;
-                let text =
-                    |(column, format): (&Arc<dyn arrow_array::Array>, &ArrayFormatter<'_>)| {
-                        (!column.is_null(row)).then(|| format.value(row).to_string())
-                    };
-                let texts: Vec<Option<String>> =
-                    columns.iter().zip(&formatters).map(text).collect();
-                let fields = Ok(texts.iter().map(Option::as_deref).collect());
-                visit(TableRow { name: self.name, place: &self.place, fields })?;
+            self.each_of(batch, |error| unreadable(&file, form, error), visit)?;
+        }
+        Ok(())
+    }
+
+    /// The same for batches that a program hands over.
+    pub(super) fn each_handed(
+        mut self,
+        handed: &Handed,
+        visit: &mut VisitRow<'_>,
+    ) -> Result<(), DataError> {
+        let file = self.place.file.clone();
+        let failed = |error: &dyn fmt::Display| DataError::table(&file, error.to_string());
+        let batches = handed.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        for batch in batches.ok_or_else(|| failed(&"it was read before"))? {
+            if let Ok(batch) = &batch {
+                let names = batch.schema_ref().fields().iter().map(|it| it.name().clone());
+                self.places(&names.collect::<Vec<String>>())?;
             }
+            self.each_of(batch, failed, visit)?;
+        }
+        Ok(())
+    }
+
+    fn each_of(
+        &mut self,
+        batch: Result<RecordBatch, ArrowError>,
+        failed: impl Fn(&dyn fmt::Display) -> DataError,
+        visit: &mut VisitRow<'_>,
+    ) -> Result<(), DataError> {
+        let failed = |error: ArrowError| failed(&error);
+        let batch = batch.map_err(failed)?;
+        let columns = self.columns.iter().map(|name| {
+            let column = batch.column_by_name(name).ok_or_else(|| {
+                ArrowError::SchemaError(format!("the column `{name}` is not in every part"))
+            })?;
+            match column.data_type() {
+                DataType::Binary | DataType::LargeBinary => {
+                    arrow_cast::cast(column, &DataType::Utf8)
+                }
+                _ => Ok(Arc::clone(column)),
+            }
+        });
+        let columns = columns.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+        let options = FormatOptions::default();
+        let formatters = columns
+            .iter()
+            .map(|column| ArrayFormatter::try_new(column.as_ref(), &options))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(failed)?;
+        for row in 0..batch.num_rows() {
+            self.place.line += 1;
+            let text = |(column, format): (&Arc<dyn arrow_array::Array>, &ArrayFormatter<'_>)| {
+                (!column.is_null(row)).then(|| format.value(row).to_string())
+            };
+            let texts: Vec<Option<String>> = columns.iter().zip(&formatters).map(text).collect();
+            let fields = Ok(texts.iter().map(Option::as_deref).collect());
+            visit(TableRow { name: self.name, place: &self.place, fields })?;
         }
         Ok(())
     }
@@ -105,7 +152,7 @@ fn whole<T>(file: &Path, form: TableForm, read: impl FnOnce() -> T) -> Result<T,
         .map_err(|_| unreadable(file, form, &"what it says of itself is not so"))
 }
 
-fn unreadable(file: &Path, form: TableForm, error: &dyn std::fmt::Display) -> DataError {
+fn unreadable(file: &Path, form: TableForm, error: &dyn fmt::Display) -> DataError {
     let form = if form == TableForm::Parquet { "Parquet" } else { "Arrow" };
     DataError::table(file, format!("no readable {form} file: {error}"))
 }

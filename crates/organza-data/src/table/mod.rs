@@ -22,6 +22,8 @@ mod number;
 mod separated;
 mod write;
 
+#[cfg(feature = "parquet")]
+pub use batches::Batches;
 pub use form::TableForm;
 pub use missing::Missing;
 pub use number::number;
@@ -36,6 +38,8 @@ use std::path::{Path, PathBuf};
 
 /// What `-` is called.
 const STANDARD_INPUT: &str = "standard input";
+/// The path of data that a program hands over instead of naming a file.
+pub const HANDED_OVER: &str = "(handed over)";
 
 /// One row of a table.
 #[derive(Clone, Debug)]
@@ -51,11 +55,13 @@ pub struct TableRow<'a> {
 /// What is called with each row; an error stops the reading.
 pub type VisitRow<'a> = dyn FnMut(TableRow<'_>) -> Result<(), DataError> + 'a;
 
-/// A table at a path, in the files of a folder, or `-` for standard input.
+/// A table at a path, in the files of a folder, or `-` for standard input; or one that a program hands over.
 #[derive(Clone, Debug)]
 pub struct Table {
     path: PathBuf,
     form: Option<TableForm>,
+    #[cfg(feature = "parquet")]
+    handed: Option<batches::Handed>,
 }
 
 impl Table {
@@ -69,10 +75,30 @@ impl Table {
                 let problem = "say what it holds by --format csv, tsv or json (Parquet and Arrow have to be files)";
                 return Err(DataError::table(Path::new(STANDARD_INPUT), problem));
             }
+        } else if path == Path::new(HANDED_OVER) {
+            let problem = "the data was handed over by a program, which has to hand it over again: `fit` goes on with a run";
+            return Err(DataError::table(path, problem));
         } else {
             std::fs::metadata(path).map_err(DataError::read(path))?;
         }
-        Ok(Self { path: path.to_owned(), form })
+        Ok(Self {
+            path: path.to_owned(),
+            form,
+            #[cfg(feature = "parquet")]
+            handed: None,
+        })
+    }
+
+    /// A table that a program hands over, in batches of rows. It is read once.
+    #[cfg(feature = "parquet")]
+    pub fn handed(batches: Batches) -> Self {
+        let (path, handed) = (HANDED_OVER.into(), Some(batches::Handed::new(batches)));
+        Self { path, form: Some(TableForm::Arrow), handed }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Shows every row, in an order that depends on nothing but the data.
@@ -80,6 +106,11 @@ impl Table {
     /// # Errors
     /// When something cannot be read or has not these columns, and whatever `visit` returns.
     pub fn each_row(&self, columns: &[&str], visit: &mut VisitRow<'_>) -> Result<(), DataError> {
+        #[cfg(feature = "parquet")]
+        if let Some(handed) = &self.handed {
+            let place = Place { file: HANDED_OVER.into(), line: 0 };
+            return Reading { name: HANDED_OVER, place, columns }.each_handed(handed, visit);
+        }
         if self.path == Path::new("-") {
             let form = self.form.unwrap_or(TableForm::JsonLines);
             let place = Place { file: STANDARD_INPUT.into(), line: 0 };

@@ -19,7 +19,9 @@ const RANK_OF_ITEMS: usize = 8;
 /// The most frequent items, and the model. *Not private.*
 pub(crate) fn fit(histories: &Histories, method: Method, most: usize) -> (NoisyItems, Recommender) {
     let mut counts = vec![0.0; histories.items()];
-    histories.rows().flatten().for_each(|(item, _)| counts[*item as usize] += 1.0);
+    for row in histories.rows() {
+        row.iter().for_each(|(item, _)| counts[*item as usize] += 1.0);
+    }
     let items = NoisyItems::sorted((0..).zip(counts).collect(), 0.0).kept(most, f64::INFINITY);
     let table = table(histories, &items);
     let size = table.nrows();

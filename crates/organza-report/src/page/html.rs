@@ -65,6 +65,31 @@ impl Page {
     }
 }
 
+/// How a card looks in a page that is not ours.
+const CARD: &str = "<style>.organza-card{font:14px/1.45 system-ui,sans-serif;border:1px solid #8884;border-radius:8px;\
+padding:.8em 1em;max-width:46em}.organza-card p{margin:.3em 0}.organza-card .facts{display:flex;flex-wrap:wrap;gap:.4em 1.6em;\
+margin-top:.6em}.organza-card .label{display:block;opacity:.7;font-size:.85em}.organza-card .value{font-weight:600;\
+font-size:1.15em}.organza-card .note{display:block;opacity:.7;font-size:.85em;max-width:20em}.organza-card .warning{border-left:\
+3px solid #c60;padding-left:.6em}</style>";
+
+impl Page {
+    /// The head of the page for a notebook: what is promised, and the facts that are private.
+    pub fn card(&self) -> String {
+        let warnings: String = self
+            .warnings
+            .iter()
+            .map(|text| format!("<p class=\"warning\">{}</p>", prose(text)))
+            .collect();
+        let facts = self.facts.iter().filter(|fact| fact.not_private.is_none());
+        let facts: String = facts.map(Fact::html).collect();
+        format!(
+            "<div class=\"organza-card\">{CARD}<strong>{}</strong><p>{}</p>{warnings}<div class=\"facts\">{facts}</div></div>",
+            escaped(&self.title),
+            prose(&self.lead)
+        )
+    }
+}
+
 impl Fact {
     fn html(&self) -> String {
         format!(

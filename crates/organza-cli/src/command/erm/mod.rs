@@ -3,6 +3,7 @@
 mod bounds;
 mod options;
 
+use crate::handed::Handed;
 use crate::output::Output;
 use crate::running::{RunOptions, Trained, warn_of_delta};
 use crate::summary::{Figure, REPORT, Summary, Told};
@@ -11,7 +12,7 @@ use bounds::Bounds;
 use clap::{Args, Subcommand};
 use options::Options;
 use organza_erm::{Fitted, LARGEST_INDEX, Linear, Loss, Method, Scores, Settings};
-use organza_train::{RunFolder, Session, SettingError};
+use organza_train::{RunFolder, SettingError};
 use std::path::{Path, PathBuf};
 
 const PROMISE: &str = "\
@@ -56,20 +57,24 @@ enum Ask {
 }
 
 impl Erm {
-    pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
+    pub(crate) fn run_on(self, handed: Handed, output: &Output) -> anyhow::Result<()> {
         match &self.ask {
             Some(Ask::Bounds(bounds)) => bounds.run(output),
-            None => self.fit(output),
+            None => self.fit(handed, output),
         }
     }
 
-    fn fit(&self, output: &Output) -> anyhow::Result<()> {
+    fn fit(&self, handed: Handed, output: &Output) -> anyhow::Result<()> {
         let settings = self.options.settings()?;
         settings.check().map_err(usage)?;
         self.options.check_groups(settings.method)?;
         warn_of_delta(settings.delta, output);
         self.notes(&settings, output);
-        let begin = || Session::<Linear<'_>>::begin(settings, &self.out);
+        let begin = || {
+            RunOptions::begin::<Linear<'_>>(settings, &self.out, output, |settings| {
+                Ok(handed.rows(settings)?)
+            })
+        };
         self.running.train(&self.out, output, begin, |folder, run| show(folder, &run, output))
     }
 

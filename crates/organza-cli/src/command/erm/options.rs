@@ -6,7 +6,7 @@ use crate::usage::{UsageError, needed};
 use anyhow::Context;
 use clap::Args;
 use organza_data::sparse::{Categories, Classes, Column, Columns};
-use organza_data::table::{Missing, TableForm, header, number};
+use organza_data::table::{HANDED_OVER, Missing, TableForm, header, number};
 use organza_erm::{Constraint, DataSettings, GROUPS_IGNORED, Loss, Method, Reader, Settings};
 use organza_ledger::Unit;
 use organza_mechanism::SelectionRule;
@@ -257,6 +257,10 @@ impl Options {
             Some(LIBSVM) => return Ok(libsvm),
             Some(name) => Some(serde_json::from_value(name.into())?),
             None if data == Path::new("-") => return Ok(libsvm),
+            None if data == Path::new(HANDED_OVER) => {
+                let columns = (!rows.classes.is_empty()).then(|| rows.of_matrix());
+                return Ok(Reader { columns, ..libsvm });
+            }
             None => None,
         };
         let Some(form) = format.or_else(|| TableForm::of(data)) else {
@@ -313,6 +317,17 @@ impl Rows {
         let features =
             [&self.numeric, &self.categorical, &self.categories, &self.private_categories];
         self.label_column.is_some() || features.iter().any(|names| !names.is_empty())
+    }
+
+    /// What the names of classes say about a matrix that a program hands over.
+    fn of_matrix(&self) -> Columns {
+        Columns {
+            label: None,
+            group: self.user_column.clone(),
+            features: Vec::new(),
+            classes: Classes::Listed(self.classes.clone()),
+            missing: Missing(Vec::new()),
+        }
     }
 
     fn columns(&self) -> anyhow::Result<Columns> {

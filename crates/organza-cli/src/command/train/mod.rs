@@ -4,13 +4,14 @@ mod options;
 
 use crate::running::{RunOptions, Trained, warn_of_delta};
 use crate::summary::{Figure, REPORT, Summary, Told};
-use crate::{arguments::Arguments, output::Output};
+use crate::usage::UsageError;
+use crate::{arguments::Arguments, handed::Handed, output::Output};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory};
 pub(crate) use options::{Asked, Options};
 use organza_train::RunFolder;
 use organza_words::settings::Method;
-use organza_words::{Session, Words};
+use organza_words::{Text, Words};
 use std::path::{Path, PathBuf};
 
 const PROMISE: &str = "\
@@ -56,13 +57,13 @@ pub(crate) struct Train {
 }
 
 impl Train {
-    pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
+    pub(crate) fn run_on(self, handed: Handed, output: &Output) -> anyhow::Result<()> {
         let settings = self.options.settings(&self.asked)?;
         if let Some(problem) = self.options.contradiction(&self.asked, &settings) {
-            wrong_usage(ErrorKind::ArgumentConflict, &problem);
+            return wrong_usage(ErrorKind::ArgumentConflict, &problem, output);
         }
         if let Err(problem) = settings.check() {
-            wrong_usage(ErrorKind::ValueValidation, &problem.to_string());
+            return wrong_usage(ErrorKind::ValueValidation, &problem.to_string(), output);
         }
         let why = self.options.why(&self.asked, &settings);
         warn_of_delta(settings.privacy.delta, output);
@@ -70,7 +71,10 @@ impl Train {
             output.note("with --seed the noise can be repeated: this run is NOT private");
         }
         let begin = || {
-            let session = Session::begin(settings, &self.out)?;
+            let session = RunOptions::begin::<Words>(settings, &self.out, output, |settings| {
+                let source = handed.text(&settings.data, settings.privacy.unit)?;
+                Text::read(settings, source.as_ref())
+            })?;
             if let Some(why) = why {
                 output.note(why);
             }
@@ -80,8 +84,11 @@ impl Train {
     }
 }
 
-/// Ends the program as the parser itself does.
-fn wrong_usage(kind: ErrorKind, problem: &str) -> ! {
+/// Ends the program as the parser itself does, unless it is another program that runs this.
+fn wrong_usage(kind: ErrorKind, problem: &str, output: &Output) -> anyhow::Result<()> {
+    if output.caller().is_some() {
+        return Err(UsageError::new(problem, "see `organza train --help`").into());
+    }
     let mut command = Arguments::command();
     command.build();
     match command.find_subcommand_mut("train") {

@@ -1,0 +1,238 @@
+"""What all estimators have: parameters, a run, and what it promises."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from organza._again import warn_of_another_fit
+from organza._organza import Data
+from organza._run import Run, fit
+from organza.exceptions import SettingsError
+
+if TYPE_CHECKING:
+    from organza._plain import (
+        BaseEstimator,
+        ClassifierMixin,
+        NotFittedError,
+        RegressorMixin,
+        TransformerMixin,
+    )
+else:
+    try:
+        from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
+        from sklearn.exceptions import NotFittedError
+    except ImportError:
+        from organza._plain import (
+            BaseEstimator,
+            ClassifierMixin,
+            NotFittedError,
+            RegressorMixin,
+            TransformerMixin,
+        )
+
+__all__ = [
+    "ClassifierMixin",
+    "NotFittedError",
+    "PrivateEstimator",
+    "RegressorMixin",
+    "TransformerMixin",
+]
+
+
+class PrivateEstimator(BaseEstimator):
+    """A model whose fit is a run: with a ledger, a certificate and a page."""
+
+    # What all of them are given; each estimator names them among its parameters.
+    epsilon: float
+    delta: float
+    ledger: Any
+    random_state: int | None
+    folder: Any
+    threads: int | None
+    progress: bool | None
+    options: Mapping[str, Any] | None
+
+    _run: Run
+
+    def _fit(
+        self,
+        command: str,
+        settings: Mapping[str, Any],
+        data: Data | None,
+        source: Any,
+        lists: Mapping[str, Iterable[str]] | None = None,
+    ) -> None:
+        """Fit by a command of the tool.
+
+        Parameters
+        ----------
+        command
+            The command.
+        settings
+            Its flags, beside those that all commands have.
+        data
+            What is handed over; None if flags name it.
+        source
+            The data as the user gave it, to know it again.
+        lists
+            Flags whose files are written for the time of the fit: a member a line.
+        """
+        private = settings.get("method") not in ("none", "ease", "low-rank")
+        shared = self._common() if private else {"seed": self._seed()}
+        if private and self.ledger is None and self._seed() is None:
+            warn_of_another_fit(type(self).__name__, source, float(self.epsilon))
+        with tempfile.TemporaryDirectory(prefix="organza-") as place:
+            written = {
+                name: _written(Path(place) / f"{name}.txt", members)
+                for name, members in (lists or {}).items()
+            }
+            options = {**settings, **written, **shared, **(self.options or {})}
+            self._run = fit(
+                command,
+                options,
+                data,
+                folder=self.folder,
+                threads=self.threads,
+                progress=self.progress,
+            )
+
+    def _seed(self) -> int | None:
+        seed = self.random_state
+        if seed is None:
+            return None
+        if hasattr(seed, "randint"):
+            return int(seed.randint(2**31 - 1))
+        return int(seed)
+
+    def _common(self) -> dict[str, Any]:
+        ledger, dataset = self.ledger, None
+        if hasattr(ledger, "path"):
+            ledger, dataset = ledger.path, getattr(ledger, "name", None)
+        elif ledger is not None and not isinstance(ledger, (str, os.PathLike)):
+            raise SettingsError("`ledger` is a path, or a ledger of `organza.ledger`")
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "ledger": ledger,
+            "dataset": dataset,
+            "seed": self._seed(),
+        }
+
+    def _fitted(self) -> Run:
+        run: Run | None = self.__dict__.get("_run")
+        if run is None:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
+                "using this estimator."
+            )
+        return run
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_run" in self.__dict__
+
+    @property
+    def certificate_(self) -> dict[str, Any]:
+        """What is promised, under which conditions, and what it was spent on."""
+        return self._fitted().certificate
+
+    @property
+    def ledger_(self) -> list[dict[str, Any]]:
+        """What was charged, in its order: a header, and a line for each charge."""
+        return self._fitted().lines("ledger.jsonl")
+
+    @property
+    def epsilon_(self) -> float:
+        """The epsilon of the certificate; infinite without privacy."""
+        epsilon = self.certificate_["epsilon"]
+        return float("inf") if epsilon is None else float(epsilon)
+
+    @property
+    def private_(self) -> bool:
+        """Whether there is a promise at all: with a seed, or without privacy, there is none."""
+        return bool(self.certificate_["private"])
+
+    @property
+    def summary_(self) -> dict[str, Any]:
+        """Figures of the fit. Those named under ``not_private`` come from the data without noise."""
+        return self._fitted().summary
+
+    @property
+    def notes_(self) -> list[str]:
+        """What the fit had to remark."""
+        return list(self._fitted().notes)
+
+    def report(self, path: str | os.PathLike[str] | None = None) -> Path:
+        """Write the page of the fit: what is promised, what was learned, where the budget went.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            The file, or a folder. Without it the page stands beside the other files of the fit.
+
+        Returns
+        -------
+        pathlib.Path
+            Where the page is. It shows what is not private, and marks it.
+        """
+        return self._fitted().report(None if path is None else Path(path))
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Copy the folder of the run, which the command line tool reads, to a new `folder`."""
+        import shutil
+
+        return Path(shutil.copytree(self._fitted().folder, folder))
+
+    def _repr_html_(self) -> str:
+        if not self.__sklearn_is_fitted__():
+            return f"<pre>{self!r}</pre>"
+        return self._fitted().card()
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+
+def _written(path: Path, members: Iterable[str]) -> Path:
+    lines = [str(member) for member in members]
+    for line in lines:
+        if "\n" in line or "\r" in line or not line.strip():
+            raise SettingsError(f"{line!r} cannot be a member of `{path.stem}`: it is not one line")
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def words_of(
+    vocabulary: str | os.PathLike[str] | Sequence[str] | None,
+) -> tuple[dict[str, Any], dict[str, Iterable[str]]]:
+    """Give the flags for a vocabulary, and the list of words if it is one.
+
+    Examples
+    --------
+    >>> words_of("private")
+    ({'vocabulary': 'private'}, {})
+    >>> words_of(["tea", "cup"])
+    ({}, {'vocabulary_file': ['tea', 'cup']})
+    """
+    if vocabulary is None:
+        return {}, {}
+    if isinstance(vocabulary, str) and vocabulary in ("private", "declared-public"):
+        return {"vocabulary": vocabulary}, {}
+    if isinstance(vocabulary, (str, os.PathLike)):
+        return {"vocabulary_file": vocabulary}, {}
+    return {}, {"vocabulary_file": list(vocabulary)}
+
+
+def stop_words_of(
+    stop_words: str | os.PathLike[str] | Sequence[str] | None,
+) -> tuple[dict[str, Any], dict[str, Iterable[str]]]:
+    """Give the flags for words that are left out, and the list of them if it is one."""
+    if stop_words is None:
+        return {}, {}
+    if stop_words == "english":
+        return {"drop_stop_words": True}, {}
+    if isinstance(stop_words, (str, os.PathLike)):
+        return {"stop_words": stop_words}, {}
+    return {}, {"stop_words": list(stop_words)}

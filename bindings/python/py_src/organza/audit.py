@@ -1,0 +1,53 @@
+"""What a fit gives away: an audit of canaries.
+
+A fit with canaries has phrases put into its training data, some of them by the toss of a coin; an audit looks whether the
+model knows them, and how well it tells those that are in from those that are not. The result is a lower bound on epsilon
+that holds with a confidence, beside the upper bound that the certificate promises.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from organza import _organza
+from organza._estimator import PrivateEstimator
+from organza._flags import flags
+
+__all__ = ["audit"]
+
+
+def audit(run: PrivateEstimator | str | os.PathLike[str], **options: Any) -> dict[str, Any]:
+    """Audit a fit that was made with canaries.
+
+    Parameters
+    ----------
+    run : estimator or path
+        A fitted :class:`~organza.WordVectors` or :class:`~organza.Typeahead` whose `options` asked for canaries, or the
+        folder of such a run.
+    **options
+        Flags of ``organza audit`` by their names.
+
+    Returns
+    -------
+    dict
+        What ``organza --json audit`` prints: ranks of canaries, and the lower bound.
+
+    Examples
+    --------
+    >>> from organza import Typeahead
+    >>> from organza.audit import audit
+    >>> lines = [f"the {kind} is {sort}" for kind in ("sky", "sea") for sort in ("blue", "wide")] * 500
+    >>> words = ["the", "sky", "sea", "is", "blue", "wide"] + [f"word{number}" for number in range(30)]
+    >>> planted = {"canaries": 10, "canary_repeats": 3, "tossed_canaries": 100}
+    >>> model = Typeahead(epsilon=1.0, vocabulary=words, options=planted).fit(lines)
+    >>> found = audit(model)
+    >>> found["bound"]["epsilon"] <= model.epsilon_
+    True
+    """
+    folder = run._fitted().folder if isinstance(run, PrivateEstimator) else Path(run)
+    _, result = _organza.run(["audit", str(folder), *flags(options)])
+    found: dict[str, Any] = json.loads(result or "{}")
+    return found

@@ -1,0 +1,283 @@
+"""Pickles, copies, threads, interruptions, warnings, reports."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+import organza
+from organza import (
+    LogisticRegression,
+    PrivacyWarning,
+    Recommender,
+    RunError,
+    Typeahead,
+    WordVectors,
+    _progress,
+    audit,
+    plots,
+)
+
+SECRET = "a sentence that nobody else has written in 1848"
+
+
+def models(lines: list[str], histories: csr_matrix, rows: Any) -> list[Any]:
+    """One of each."""
+    return [
+        WordVectors().fit([*lines, SECRET]),
+        Typeahead().fit([*lines, SECRET]),
+        Recommender().fit(histories),
+        LogisticRegression().fit(*rows),
+    ]
+
+
+def answers(model: Any) -> Any:
+    """What a model says."""
+    if isinstance(model, WordVectors):
+        return model.vectors_.tolist()
+    if isinstance(model, Typeahead):
+        return model.complete("bread ", n=3)
+    if isinstance(model, Recommender):
+        return model.recommend([1], n=3)
+    return model.coef_.tolist()
+
+
+def test_pickles_hold_what_was_released(
+    lines: list[str],
+    histories: csr_matrix,
+    rows: tuple[NDArray[np.float64], NDArray[np.int64]],
+    tmp_path: Path,
+) -> None:
+    """A model comes back, with its promise; neither data nor keys nor what is not private go along."""
+    for model in models(lines, histories, rows):
+        packed = pickle.dumps(model)
+        assert b"1848" not in packed and b"not_private" in packed
+        assert b"state.json" not in packed and b"summary.json" not in packed
+        again = pickle.loads(packed)
+        joblib.dump(model, tmp_path / "model.joblib")
+        for other in (again, joblib.load(tmp_path / "model.joblib"), copy.deepcopy(model)):
+            assert answers(other) == answers(model)
+            assert other.certificate_ == model.certificate_
+            assert other.summary_ == {}
+        assert "html" in again.report(tmp_path / "page.html").read_text()[:100]
+
+
+def test_the_key_is_not_kept(lines: list[str], tmp_path: Path) -> None:
+    """Neither in a folder that goes away nor in one that stays."""
+    in_memory = WordVectors().fit(lines)
+    kept = WordVectors(folder=tmp_path / "run").fit(lines)
+    for model in (in_memory, kept):
+        assert not list(model._run.folder.glob("private/*"))
+    place = in_memory._run.folder
+    del in_memory, model
+    assert not place.exists()
+
+
+def test_a_second_fit_warns(lines: list[str], histories: csr_matrix) -> None:
+    """Unless it is of other data, has a seed, or shares a ledger."""
+    WordVectors(epsilon=1.0).fit(lines)
+    with pytest.warns(PrivacyWarning, match="epsilon 3 together"):
+        Typeahead(epsilon=2.0).fit(lines[: len(lines) // 2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        WordVectors(random_state=1).fit(lines)
+        WordVectors(method="none").fit(lines)
+        Recommender().fit(histories)
+    table = pytest.importorskip("pandas").DataFrame({"text": lines})
+    model = WordVectors(text_column="text").fit(table)
+    with pytest.warns(PrivacyWarning, match="fitted before"):
+        model.fit(table)
+
+
+def test_threads_change_nothing(lines: list[str]) -> None:
+    """The result is the same with any number of threads."""
+    one = WordVectors(random_state=1, threads=1).fit(lines)
+    two = WordVectors(random_state=1, threads=2).fit(lines)
+    np.testing.assert_array_equal(one.vectors_, two.vectors_)
+
+
+def test_the_lock_of_python_is_free_while_it_works(histories: csr_matrix) -> None:
+    """Another thread of Python goes on, and several fits go on at once."""
+    ticks = []
+
+    def tick() -> None:
+        while not done.is_set():
+            ticks.append(time.monotonic())
+            time.sleep(0.001)
+
+    done = threading.Event()
+    other = threading.Thread(target=tick)
+    other.start()
+    fits = [
+        threading.Thread(
+            target=Recommender(random_state=seed, method="dpsgd").fit, args=[histories]
+        )
+        for seed in range(2)
+    ]
+    for fit in fits:
+        fit.start()
+    for fit in fits:
+        fit.join()
+    done.set()
+    other.join()
+    assert len(ticks) > 20 and max(np.diff(ticks)) < 1.0
+
+
+INTERRUPTED = """
+import os, signal, sys, threading
+from organza import WordVectors
+folder = sys.argv[1]
+lines = [f"word{n % 50} word{n % 7} word{n % 11}" for n in range(4000)]
+settings = dict(method="dpsgd", vocabulary="declared-public", random_state=3, folder=folder,
+                options={"epochs": 2000, "checkpoints": 4000})
+words = WordVectors(**settings)
+def stop():
+    import time
+    deadline = time.time() + 60
+    while not os.path.exists(os.path.join(folder, "metrics.jsonl")) and time.time() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=stop, daemon=True).start()
+try:
+    words.fit(lines)
+except KeyboardInterrupt:
+    print("stopped")
+    sys.exit(5)
+"""
+
+
+def test_ctrl_c_leaves_a_run_that_goes_on(tmp_path: Path) -> None:
+    """A run that was stopped is not finished, and goes on when it is fitted again."""
+    code = INTERRUPTED.replace("2000", "400").replace("4000", "400")
+    folder = tmp_path / "run"
+    ended = subprocess.run(
+        [sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=False
+    )
+    if ended.returncode == 0:
+        pytest.skip("it was done before it was stopped")
+    assert ended.returncode == 5, ended.stderr
+    assert not (folder / "certificate.json").exists()
+    assert (folder / "private" / "state.json").exists()
+
+
+def test_a_stage_without_polls_is_stopped_too(tmp_path: Path) -> None:
+    """Reading an endless text stops at the next batch of lines."""
+
+    def endless() -> Any:
+        while True:
+            yield "bread and butter and salt"
+
+    timer = threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        WordVectors().fit(endless())
+
+
+def test_progress_is_told_to_whoever_asks(
+    lines: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A bar of tqdm, or nothing."""
+    pytest.importorskip("tqdm")
+    bar = _progress.Bar()
+    bar("reading", None, None)
+    bar("training", 0.5, (10, "steps"))
+    bar.close()
+    assert "training" in capsys.readouterr().err
+    assert _progress.chosen(False) == (None, ["--progress=none"])
+    WordVectors(progress=False, random_state=1).fit(lines)
+    assert capsys.readouterr().err == ""
+
+
+def test_reports_and_cards(lines: list[str], tmp_path: Path) -> None:
+    """The page of a fit, and its head for a notebook, which shows nothing that is not private."""
+    model = WordVectors(epsilon=3.0).fit(lines)
+    page = model.report(tmp_path)
+    assert page == tmp_path / "report.html" and "Organza" in page.read_text()
+    card = model._repr_html_()
+    assert "differential privacy" in card and "not private" not in card
+    assert "organza-card" in model._repr_mimebundle_()["text/html"]
+    assert "<pre>" in WordVectors()._repr_html_()
+    copied = model.save(tmp_path / "saved")
+    assert (copied / "certificate.json").exists()
+
+
+def test_what_is_not_fitted_says_so() -> None:
+    """As estimators of scikit-learn do."""
+    from sklearn.exceptions import NotFittedError
+
+    for model in (WordVectors(), Recommender(), Typeahead(), LogisticRegression()):
+        with pytest.raises(NotFittedError):
+            model.certificate_  # noqa: B018
+
+
+def test_without_privacy_there_is_no_promise(lines: list[str], histories: csr_matrix) -> None:
+    """Which has to be asked for by name."""
+    for model in (
+        WordVectors(method="none").fit(lines),
+        Recommender(method="ease").fit(histories),
+        Typeahead(method="none").fit(lines),
+    ):
+        assert not model.private_ and model.epsilon_ == float("inf")
+
+
+def test_an_audit_of_canaries(lines: list[str]) -> None:
+    """A lower bound that is below the promise."""
+    words = ["bread", "butter", "salt", *(f"rare{number}" for number in range(40))]
+    planted = {"canaries": 10, "canary_repeats": 3, "tossed_canaries": 100}
+    model = Typeahead(epsilon=1.0, vocabulary=words, options=planted).fit(lines)
+    found = audit.audit(model)
+    assert found["bound"]["epsilon"] <= 1.0
+    with pytest.raises(RunError):
+        audit.audit(Typeahead().fit(lines))
+
+
+def test_pictures(lines: list[str], histories: csr_matrix) -> None:
+    """Axes of matplotlib."""
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    words = WordVectors().fit(lines)
+    recommender = Recommender(epsilon=8.0).fit(histories)
+    assert len(plots.budget(words).patches) >= 2
+    assert len(plots.map_of(words, n=4).texts) == 4
+    assert len(plots.map_of(recommender, n=5).texts) == 5
+    assert plots.spectrum(recommender).get_ylabel() == "eigenvalue"
+    steps = WordVectors(method="dpsgd", options={"epochs": 2}, random_state=1).fit(lines)
+    assert "not private" in plots.learning_curve(steps).get_ylabel()
+    with pytest.raises(RunError):
+        plots.spectrum(Recommender(method="popularity", random_state=1).fit(histories))
+    matplotlib.pyplot.close("all")
+
+
+def test_the_package_imports_quickly_and_without_others() -> None:
+    """Only numpy is needed, and nothing else is loaded before an estimator is used."""
+    code = (
+        "import sys, organza\n"
+        "assert not {'sklearn', 'scipy', 'pandas', 'matplotlib'} & set(sys.modules)\n"
+        "sys.modules['sklearn'] = sys.modules['sklearn.base'] = sys.modules['scipy'] = None\n"
+        "import numpy\n"
+        "m = organza.LogisticRegression(epsilon=1.0, classes=[0, 1], random_state=1)\n"
+        "X = numpy.random.default_rng(0).normal(size=(2000, 2)); y = (X[:, 0] > 0).astype(int)\n"
+        "assert m.fit(X, y).score(X, y) > 0.8, m.score(X, y)\n"
+        "assert m.get_params()['classes'] == [0, 1] and 'epsilon' in dir(m)\n"
+        "print(repr(m.set_params(epsilon=2.0)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "LogisticRegression(epsilon=2.0" in done.stdout
+    assert set(organza.__all__) <= set(dir(organza))

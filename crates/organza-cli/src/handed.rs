@@ -1,0 +1,63 @@
+//! Data that a program hands over, in place of a file that a flag names.
+
+use organza_data::sparse::SparseRows;
+use organza_data::table::Table;
+use organza_erm::{FitError, LinearData};
+use organza_recommend::{Histories, RecommenderData};
+use organza_train::{Application, Failure};
+
+/// Data that a program hands over; flags name it as `--data` [`HANDED_OVER`](organza_data::table::HANDED_OVER).
+pub enum Handed {
+    /// Nothing: flags name files.
+    Nothing,
+    /// A table, whose columns flags name.
+    Table(Table),
+    /// What persons did with items of these names, which are public.
+    Histories(Histories, Vec<String>),
+    /// Rows with so many features.
+    Rows(SparseRows, u64),
+}
+
+/// A kind of data that a command has no use for.
+const OTHER: &str = "this command does not take data of this kind";
+
+impl Handed {
+    /// Text, or what `read` reads.
+    pub(crate) fn text(
+        self,
+        data: &organza_data::settings::DataSettings,
+        unit: organza_ledger::Unit,
+    ) -> Result<Box<dyn organza_data::TextSource>, Failure> {
+        match self {
+            Self::Nothing => Ok(data.source(unit)?),
+            Self::Table(table) => Ok(data.handed_over(table)),
+            Self::Histories(..) | Self::Rows(..) => Err(OTHER.into()),
+        }
+    }
+
+    pub(crate) fn events(
+        self,
+        settings: &organza_recommend::Settings,
+    ) -> Result<RecommenderData, Failure> {
+        match (self, &settings.data) {
+            (Self::Table(table), Some(data)) => RecommenderData::of_table(settings, data, &table),
+            (Self::Histories(histories, names), _) => {
+                RecommenderData::declared(histories, names).with_titles(settings)
+            }
+            (Self::Nothing, _) => organza_recommend::RecommenderRun::read(settings),
+            _ => Err(OTHER.into()),
+        }
+    }
+
+    pub(crate) fn rows(
+        self,
+        settings: &organza_erm::Settings,
+    ) -> Result<LinearData<'static>, FitError> {
+        match self {
+            Self::Nothing => LinearData::read(settings),
+            Self::Table(table) => LinearData::of_table(settings, &table),
+            Self::Rows(rows, features) => LinearData::owned(settings, rows, features),
+            Self::Histories(..) => Err(FitError::NoData),
+        }
+    }
+}
