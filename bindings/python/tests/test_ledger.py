@@ -145,6 +145,15 @@ def test_a_changed_ledger_is_refused(ledger: Ledger) -> None:
     assert ledger.total.epsilon == 0.5
 
 
+def test_a_share_that_was_cut_short_is_told_and_does_not_count(ledger: Ledger) -> None:
+    for _ in range(2):
+        ledger.charge(0.25, purpose="first")
+    ledger.path.write_bytes(ledger.path.read_bytes()[:-5])
+    with pytest.warns(RuntimeWarning, match="line 3 of the ledger was cut short"):
+        ledger.charge(0.125, purpose="second")
+    assert ledger.total.epsilon == 0.375
+
+
 def test_what_people_see(ledger: Ledger) -> None:
     ledger.charge(0.25, 1e-6, purpose="a <b> model")
     assert "epsilon 0.25 and delta 1e-06 are taken, 0.75 and 9e-06 left" in repr(ledger)
