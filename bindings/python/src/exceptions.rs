@@ -1,6 +1,6 @@
 //! The exceptions of `organza.exceptions`, raised with the libraries' own messages.
 
-use organza_ledger::{DataSetError, LedgerError};
+use organza_ledger::{BudgetError as ChargeRefused, DataSetError, LedgerError};
 use pyo3::prelude::*;
 
 pyo3::import_exception!(organza.exceptions, BudgetError);
@@ -80,5 +80,14 @@ pub(crate) fn dataset_error(error: DataSetError) -> PyErr {
         DataSetError::NotShared(_) | DataSetError::NoShare { .. } => data_error(error),
         DataSetError::Changed(_) => run_error(error),
         DataSetError::Ledger(error) => ledger_error(error),
+    }
+}
+
+/// Why a charge was not made.
+pub(crate) fn charge_error(error: ChargeRefused) -> PyErr {
+    match error {
+        ChargeRefused::Exceeded { .. } => budget_error(error),
+        ChargeRefused::Ledger(error) => ledger_error(error),
+        _ => settings_error(error),
     }
 }

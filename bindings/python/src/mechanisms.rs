@@ -2,7 +2,7 @@
 //!
 //! Each is checked, then charged, then drawn: what does not fit is refused before any noise is.
 
-use crate::exceptions::{SettingsError, budget_error, run_error, settings_error};
+use crate::exceptions::{SettingsError, charge_error, run_error, settings_error};
 use crate::purse::{Purse, Sums};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use organza_accountant::calibrate::{self as search, Target};
@@ -83,7 +83,7 @@ impl<'a> Terms<'a> {
         } else {
             &Accountant::new(relation)
         };
-        let paid = budget.charge(&mut ledger, account, charge).map_err(budget_error)?;
+        let paid = budget.charge(&mut ledger, account, charge).map_err(charge_error)?;
         self.purse.pay(self.purpose, (self.epsilon, self.delta))?;
         Ok(paid)
     }
@@ -105,7 +105,7 @@ pub(crate) fn noisy_count(
         let plan = NoisyCount::new(epsilon, terms.neighbouring()).map_err(settings_error)?;
         let release = plan.release(purpose, &terms.source);
         let paid = terms.pay(&release)?;
-        plan.noise(count, &release, paid).map_err(budget_error)
+        plan.noise(count, &release, paid).map_err(run_error)
     })
 }
 
@@ -191,7 +191,7 @@ pub(crate) fn noisy_histogram<'py>(
             }
             histogram.add(&mut unit);
         }
-        let noisy = histogram.noise(&release, paid).map_err(budget_error)?;
+        let noisy = histogram.noise(&release, paid).map_err(run_error)?;
         PyResult::Ok((plan, noisy))
     })?;
     let (cells, counts): (Vec<u64>, Vec<f64>) = noisy.cells().unzip();
@@ -241,7 +241,7 @@ pub(crate) fn noisy_items<'py>(
         let paid = terms.pay(&release)?;
         let mut counts = plan.counts(release);
         units.into_iter().for_each(|items| counts.add(items));
-        let released = counts.noise(paid).map_err(budget_error)?;
+        let released = counts.noise(paid).map_err(run_error)?;
         PyResult::Ok((plan, released))
     })?;
     let (items, counts): (Vec<Item>, Vec<f64>) = released.items().iter().cloned().unzip();

@@ -1,17 +1,19 @@
 //! What mechanisms are paid from: a budget in memory, or the ledger of a data set.
 
 use crate::exceptions::{
-    BudgetError, budget_error, dataset_error, ledger_error, run_error, settings_error,
+    BudgetError, charge_error, dataset_error, ledger_error, run_error, settings_error,
 };
 use crate::names::{neighbouring, unit};
 use organza_ledger::{
     Account, AccountError, Budget, BudgetError as Refusal, Charge, DataSet, DataSetLedger, Event,
-    Header, Ledger, LedgerSettings, Neighbouring, Share, Unit,
+    Header, Ledger, LedgerSettings, Neighbouring, Share, TornLine, Unit,
 };
 use organza_mechanism::RandomSource;
 use organza_report::describe::number;
 use organza_report::digits::below;
+use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
+use std::ffi::CString;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -147,12 +149,11 @@ impl Purse {
                 let mut ledger = locked(ledger);
                 match budget.charge(&mut ledger, &Sums(neighbouring), charge) {
                     Ok(_) => Ok(()),
-                    Err(Refusal::Charge(error)) => Err(settings_error(error)),
                     Err(Refusal::Exceeded { .. } | Refusal::Account(_)) => {
                         drop(ledger);
                         Err(BudgetError::new_err(self.exceeded(purpose, (epsilon, delta))?))
                     }
-                    Err(error) => Err(budget_error(error)),
+                    Err(error) => Err(charge_error(error)),
                 }
             }
             Kept::File { settings, .. } => {
@@ -160,7 +161,7 @@ impl Purse {
                 let share = Share { purpose, epsilon, delta, unit, neighbouring };
                 let key = RandomSource::from_operating_system().map_err(run_error)?;
                 let reserved = settings.reserve(&share, key.fingerprint());
-                reserved.map(drop).map_err(dataset_error)
+                reserved.map_err(dataset_error)?.torn.map_or(Ok(()), |torn| tell(&torn))
             }
         }
     }
@@ -170,8 +171,38 @@ impl Purse {
         Budget::new(epsilon, delta, self.neighbouring).map_err(settings_error)
     }
 
+    /// What was taken, in the order in which it was.
+    fn taken(&self) -> PyResult<Vec<Taken>> {
+        let charges: Vec<Charge> = match &self.kept {
+            Kept::Memory(ledger) => locked(ledger).charges().to_vec(),
+            Kept::File { ledger, .. } => {
+                let shares = ledger.shares().map_err(dataset_error)?;
+                shares.into_iter().map(|(charge, _)| charge).collect()
+            }
+        };
+        let share = |charge: Charge| match charge.event {
+            Event::Approximate { epsilon, delta } => {
+                Some((charge.purpose, epsilon, delta, charge.key.map(String::from)))
+            }
+            _ => None,
+        };
+        Ok(charges.into_iter().filter_map(share).collect())
+    }
+
+    /// What is left of the budget.
+    fn remaining(&self) -> PyResult<Amount> {
+        let taken = self.taken()?;
+        let rounding = taken.len() as f64 * f64::EPSILON;
+        let left = |budget: f64, taken: f64| match budget - taken {
+            left if left <= rounding * budget => 0.0,
+            left => below(left, 9),
+        };
+        let total = sum(&taken);
+        Ok((left(self.budget.0, total.0), left(self.budget.1, total.1)))
+    }
+
     fn exceeded(&self, purpose: &str, asked: Amount) -> PyResult<String> {
-        let ((epsilon, delta), left) = (self.budget, self.left()?);
+        let ((epsilon, delta), left) = (self.budget, self.remaining()?);
         Ok(format!(
             "the budget is too small: `{purpose}` would take epsilon {} and delta {}, but of epsilon {} and delta {} \
              only {} and {} are left. Nothing was charged and nothing drawn",
@@ -183,6 +214,17 @@ impl Purse {
             number(left.1),
         ))
     }
+}
+
+/// A line that was cut short did not count, and the user must be told.
+fn tell(torn: &TornLine) -> PyResult<()> {
+    let text = CString::new(torn.to_string())?;
+    Python::attach(|py| PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 2))
+}
+
+/// The sums of epsilon and delta.
+fn sum(taken: &[Taken]) -> Amount {
+    taken.iter().fold((0.0, 0.0), |sum, share| (sum.0 + share.1, sum.1 + share.2))
 }
 
 fn locked(ledger: &Mutex<Ledger>) -> MutexGuard<'_, Ledger> {
@@ -206,6 +248,7 @@ impl Purse {
     /// Makes the ledger of a data set.
     #[staticmethod]
     fn create(
+        py: Python<'_>,
         path: PathBuf,
         name: String,
         epsilon: f64,
@@ -214,15 +257,17 @@ impl Purse {
         relation: &str,
     ) -> PyResult<Self> {
         let header = Header::new(neighbouring(relation)?, unit(unit_name)?, delta);
-        let made = DataSetLedger::create(&path, header, DataSet { name, epsilon });
+        let dataset = DataSet { name, epsilon };
+        let made = py.detach(|| DataSetLedger::create(&path, header, dataset));
         Ok(Self::of_dataset(made.map_err(dataset_error)?, path))
     }
 
     /// Opens the ledger of a data set.
     #[staticmethod]
-    fn open(path: PathBuf, name: Option<String>) -> PyResult<Self> {
+    fn open(py: Python<'_>, path: PathBuf, name: Option<String>) -> PyResult<Self> {
         let settings = LedgerSettings { path: path.clone(), dataset: name };
-        Ok(Self::of_dataset(DataSetLedger::named(&settings).map_err(dataset_error)?, path))
+        let opened = py.detach(|| DataSetLedger::named(&settings));
+        Ok(Self::of_dataset(opened.map_err(dataset_error)?, path))
     }
 
     #[getter]
@@ -255,35 +300,18 @@ impl Purse {
     }
 
     /// What was taken, in the order in which it was.
-    fn shares(&self) -> PyResult<Vec<Taken>> {
-        let charges: Vec<Charge> = match &self.kept {
-            Kept::Memory(ledger) => locked(ledger).charges().to_vec(),
-            Kept::File { ledger, .. } => {
-                let shares = ledger.shares().map_err(dataset_error)?;
-                shares.into_iter().map(|(charge, _)| charge).collect()
-            }
-        };
-        let share = |charge: Charge| match charge.event {
-            Event::Approximate { epsilon, delta } => {
-                Some((charge.purpose, epsilon, delta, charge.key.map(String::from)))
-            }
-            _ => None,
-        };
-        Ok(charges.into_iter().filter_map(share).collect())
+    fn shares(&self, py: Python<'_>) -> PyResult<Vec<Taken>> {
+        py.detach(|| self.taken())
     }
 
     /// What all releases together have taken.
-    fn total(&self) -> PyResult<Amount> {
-        let shares = self.shares()?;
-        let epsilon = shares.iter().fold(0.0, |sum, share| sum + share.1);
-        Ok((epsilon, shares.iter().fold(0.0, |sum, share| sum + share.2)))
+    fn total(&self, py: Python<'_>) -> PyResult<Amount> {
+        Ok(sum(&py.detach(|| self.taken())?))
     }
 
-    /// What is left, to nine digits, which no sum of decimals errs by.
-    fn left(&self) -> PyResult<Amount> {
-        let total = self.total()?;
-        let left = |budget: f64, taken: f64| below((budget - taken).max(0.0), 9);
-        Ok((left(self.budget.0, total.0), left(self.budget.1, total.1)))
+    /// What is left, to nine digits, which no sum of decimals errs by; less than the rounding of the sum is nothing.
+    fn left(&self, py: Python<'_>) -> PyResult<Amount> {
+        py.detach(|| self.remaining())
     }
 
     /// Charges a release that somebody else makes.

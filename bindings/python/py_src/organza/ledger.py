@@ -126,6 +126,11 @@ class _Purse:
         ------
         BudgetError
             If there is not enough left. Nothing is charged then.
+
+        Warns
+        -----
+        RuntimeWarning
+            If the last line of a ledger had been cut short. It did not count, and was cut off.
         """
         self._purse.charge(purpose, epsilon, delta)
 

@@ -20,9 +20,11 @@ pub(crate) fn pair(noise_multiplier: f64, step: f64) -> Pair {
     if epsilon > WIDEST {
         return pure::pair(epsilon, step);
     }
-    let lowest = (-epsilon / step).floor() as i64;
-    let highest = ((epsilon / step).ceil() as i64).max(lowest + 1);
-    if (epsilon / step - (epsilon / step).round()).abs() < 1e-9 {
+    let cells = epsilon / step;
+    let whole = cells.round().max(1.0);
+    // But for the rounding of the quotient, which must not cost a cell at either end.
+    if (cells - whole).abs() <= 4.0 * f64::EPSILON * whole {
+        let (lowest, highest) = (-whole as i64, whole as i64);
         let mut masses = grid::discretise(step, lowest, highest, 0.25, |loss| {
             0.25 * libm::exp(0.5 * (loss - epsilon))
         });
@@ -32,7 +34,7 @@ pub(crate) fn pair(noise_multiplier: f64, step: f64) -> Pair {
         return Pair { step, lowest, masses, infinite: 0.0, only_without: 0.0 };
     }
     // The ends do not lie on the grid: take one on which they do, then split.
-    pair(noise_multiplier, epsilon / (epsilon / step).ceil()).regrid(step)
+    pair(noise_multiplier, epsilon / cells.ceil()).regrid(step)
 }
 
 /// The hockey stick of the Laplace pair at the threshold exp(`level`) (exact).
@@ -62,6 +64,20 @@ mod tests {
                 let truth = hockey_stick(epsilon, multiplier);
                 let claim = fine.delta(epsilon);
                 assert!(claim >= truth - 1e-14 && claim <= truth + 1e-3, "{multiplier} {epsilon}");
+            }
+        }
+    }
+
+    /// A quotient that rounds to just above a whole number takes no cell more, whose masses would be too many.
+    #[test]
+    fn the_ends_lie_on_every_grid_that_divides_them() {
+        for tenths in 1..1_000_u32 {
+            let multiplier = 0.1 * f64::from(tenths);
+            for cells in 1..40_u32 {
+                let (with, without) =
+                    pair(multiplier, 1.0 / multiplier / f64::from(cells)).totals();
+                let apart = (with - 1.0).abs().max((without - 1.0).abs());
+                assert!(apart < 1e-12, "{multiplier} on {cells} cells: {with} and {without}");
             }
         }
     }
