@@ -33,7 +33,6 @@ _EMPTY = {
 EXPECTED: dict[str, dict[str, str]] = {
     "LinearRegression": _EMPTY,
     "PoissonRegression": _EMPTY,
-    "Recommender": _EMPTY,
 }
 
 
