@@ -1,7 +1,7 @@
 //! Every check of the workspace, in the order in which they run: the quick ones that fail most
 //! often come first.
 
-use crate::{browser, dependencies, hygiene, step::Step, tools};
+use crate::{browser, dependencies, hygiene, python, step::Step, tools};
 use anyhow::{Context, Result, bail};
 use std::time::{Duration, Instant};
 
@@ -46,6 +46,12 @@ const CHECKS: &[Check] = &[
         remedy: "where an output changed on purpose: `INSTA_UPDATE=always cargo test -p organza-cli`, \
                  then look at the difference in tests/snapshots",
         run: tests,
+    },
+    Check {
+        name: "python",
+        meaning: "the Python package: types, tests, examples of its documentation, notebooks",
+        remedy: "the environment is target/python: `target/python/bin/python -m pytest bindings/python/tests`",
+        run: python::check,
     },
     Check {
         name: "browser",

@@ -6,6 +6,7 @@ mod browser;
 mod checks;
 mod dependencies;
 mod hygiene;
+mod python;
 mod quick;
 mod step;
 mod tools;
@@ -24,7 +25,8 @@ Usage:
   cargo xtask bench [FILTER]     run the benchmarks, or only those whose name holds FILTER
   cargo xtask attack [--runs N] [WORD]...
                                  attack everything that a command can reach, which takes hours, or only what has
-                                 all WORDs in its name";
+                                 all WORDs in its name
+  cargo xtask wheel              build the wheel of the Python package that is published";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -45,6 +47,7 @@ fn run(arguments: &[String]) -> Result<()> {
         ["bench"] => bench(&[]),
         ["bench", filter] => bench(&["--", filter]),
         ["attack", rest @ ..] => attack(rest),
+        ["wheel"] => python::wheel(),
         ["help" | "--help" | "-h"] | [] => {
             println!("{USAGE}\n\nChecks:");
             checks::list();

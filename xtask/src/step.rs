@@ -15,7 +15,7 @@ pub(crate) struct Step {
     program: OsString,
     shown: String,
     arguments: Vec<String>,
-    variables: Vec<(&'static str, &'static str)>,
+    variables: Vec<(&'static str, OsString)>,
 }
 
 impl Step {
@@ -40,7 +40,13 @@ impl Step {
 
     /// The same with an environment variable set.
     pub(crate) fn variable(mut self, name: &'static str, value: &'static str) -> Self {
-        self.variables.push((name, value));
+        self.variables.push((name, value.into()));
+        self
+    }
+
+    /// The same with an environment variable set to a path.
+    pub(crate) fn path_variable(mut self, name: &'static str, value: &Path) -> Self {
+        self.variables.push((name, value.into()));
         self
     }
 
@@ -62,7 +68,7 @@ impl Step {
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).current_dir(workspace::root());
-        command.envs(self.variables.iter().copied());
+        command.envs(self.variables.iter().cloned());
         command
     }
 }
@@ -70,7 +76,7 @@ impl Step {
 impl fmt::Display for Step {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, value) in &self.variables {
-            write!(formatter, "{name}=\"{value}\" ")?;
+            write!(formatter, "{name}=\"{}\" ", value.display())?;
         }
         write!(formatter, "{}", self.shown)?;
         self.arguments.iter().try_for_each(|argument| write!(formatter, " {argument}"))

@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
-
-from organza import _again
-
-WORDS = ["bread", "butter", "salt", "pepper", "tea", "milk", "and", "with"]
-
-
-@pytest.fixture(autouse=True)
-def nothing_was_fitted_before() -> Iterator[None]:
-    """Every test is alone with its data."""
-    _again._before.clear()
-    yield
 
 
 @pytest.fixture

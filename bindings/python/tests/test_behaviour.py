@@ -117,7 +117,7 @@ def test_threads_change_nothing(lines: list[str]) -> None:
 
 def test_the_lock_of_python_is_free_while_it_works(histories: csr_matrix) -> None:
     """Another thread of Python goes on, and several fits go on at once."""
-    ticks = []
+    ticks: list[float] = []
 
     def tick() -> None:
         while not done.is_set():

@@ -147,7 +147,7 @@ def test_an_empty_frame_is_data_like_any_other() -> None:
     table = pytest.importorskip("pandas").DataFrame({"text": []}, dtype=str)
     model = WordVectors(text_column="text", vocabulary=WORDS).fit(table)
     assert model.private_ and model.epsilon_ > 0
-    nobody = Recommender().fit(csr_matrix((0, 5)))
+    nobody = Recommender().fit(np.zeros((0, 5)))
     assert nobody.private_
 
 
@@ -174,14 +174,15 @@ def test_nothing_is_charged_for_what_is_refused(tmp_path: Path, lines: list[str]
         tmp_path / "lines.ledger", name="lines", epsilon=4.0, delta=1e-5, unit="line"
     )
     before = (tmp_path / "lines.ledger").read_bytes()
-    for fit in (
-        lambda: WordVectors(ledger=shared).fit(broken()),
-        lambda: WordVectors(ledger=shared).fit([1]),
-        lambda: WordVectors(ledger=shared, epsilon=-1.0).fit(lines),
-        lambda: WordVectors(ledger=shared).fit(lines, units=[1]),
-    ):
+    refused: list[tuple[dict[str, Any], Any, Any]] = [
+        ({}, broken(), None),
+        ({}, [1], None),
+        ({"epsilon": -1.0}, lines, None),
+        ({}, lines, [1]),
+    ]
+    for settings, data, units in refused:
         with pytest.raises((Broken, DataError, SettingsError)):
-            fit()
+            WordVectors(ledger=shared, **settings).fit(data, units=units)
     with pytest.raises(BudgetError):
         WordVectors(ledger=shared, epsilon=5.0).fit(lines)
     with pytest.raises(SettingsError, match="each line"):

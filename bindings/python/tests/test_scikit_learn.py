@@ -58,7 +58,7 @@ with warnings.catch_warnings():
 
 
 @pytest.mark.filterwarnings("ignore::organza.PrivacyWarning")
-@ALL
+@ALL  # type: ignore[untyped-decorator]
 def test_check_estimator(estimator: Any, check: Any) -> None:
     """All checks of scikit-learn."""
     check(estimator)
@@ -98,7 +98,8 @@ def test_units_are_routed(rows: tuple[NDArray[np.float64], NDArray[np.int64]]) -
     X, y = rows
     units = np.arange(len(y)) // 2
     with config_context(enable_metadata_routing=True):
-        model = LogisticRegression(epsilon=8.0, random_state=1).set_fit_request(units=True)
+        model: Any = LogisticRegression(epsilon=8.0, random_state=1)
+        model.set_fit_request(units=True)
         scores = cross_val_score(model, X, y, params={"units": units}, cv=2)
         assert scores.min() > 0.6
     fitted = LogisticRegression(epsilon=8.0, random_state=1).fit(X, y, units=units)

@@ -78,6 +78,7 @@ def warn_of_another_fit(name: str, data: Any, epsilon: float) -> None:
     >>> lines = [f"a line that only this example has, {number}" for number in range(9)]
     >>> warn_of_another_fit("WordVectors", lines, 1.0)
     >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
     ...     warn_of_another_fit("WordVectors", lines[2:], 2.0)
     >>> "epsilon 3 together" in str(said[0].message)
     True

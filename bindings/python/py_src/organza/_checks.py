@@ -41,8 +41,14 @@ def checked(
         accept_large_sparse=True,
         dtype=dtype,
         ensure_min_samples=0,
-        **({"ensure_non_negative": non_negative} if isinstance(y, str) else {"y_numeric": y_numeric}),
+        **(_of_rows(X, non_negative) if isinstance(y, str) else {"y_numeric": y_numeric}),
     )
+
+
+def _of_rows(X: Any, non_negative: bool) -> dict[str, bool]:
+    # Of no values scikit-learn cannot find the least.
+    values = X.nnz if is_sparse(X) else np.size(X)
+    return {"ensure_non_negative": non_negative and values > 0}
 
 
 def _by_numpy(

@@ -44,6 +44,10 @@ __all__ = [
 ]
 
 
+#: Methods that have no budget.
+_NOT_PRIVATE = ("none", "ease", "low-rank")
+
+
 class PrivateEstimator(BaseEstimator):
     """A model whose fit is a run: with a ledger, a certificate and a page."""
 
@@ -82,9 +86,10 @@ class PrivateEstimator(BaseEstimator):
         lists
             Flags whose files are written for the time of the fit: a member a line.
         """
-        private = settings.get("method") not in ("none", "ease", "low-rank")
-        shared = self._common() if private else {"seed": self._seed()}
-        if private and self.ledger is None and self._seed() is None:
+        private = settings.get("method") not in _NOT_PRIVATE
+        seed = self._seed()
+        shared = {**(self._budget() if private else {}), "seed": seed}
+        if private and self.ledger is None and seed is None:
             warn_of_another_fit(type(self).__name__, source, self.epsilon)
         with tempfile.TemporaryDirectory(prefix="organza-") as place:
             written = {
@@ -102,14 +107,12 @@ class PrivateEstimator(BaseEstimator):
             )
 
     def _seed(self) -> int | None:
-        seed = self.random_state
+        seed: Any = self.random_state
         if seed is None:
             return None
-        if hasattr(seed, "randint"):
-            return int(seed.randint(2**31 - 1))
-        return int(seed)
+        return int(seed.randint(2**31 - 1)) if hasattr(seed, "randint") else int(seed)
 
-    def _common(self) -> dict[str, Any]:
+    def _budget(self) -> dict[str, Any]:
         ledger, dataset = self.ledger, None
         if hasattr(ledger, "path"):
             ledger, dataset = ledger.path, getattr(ledger, "name", None)
@@ -120,7 +123,6 @@ class PrivateEstimator(BaseEstimator):
             "delta": self.delta,
             "ledger": ledger,
             "dataset": dataset,
-            "seed": self._seed(),
         }
 
     def _fitted(self) -> Run:

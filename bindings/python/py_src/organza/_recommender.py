@@ -78,10 +78,12 @@ class Recommender(PrivateEstimator):
     >>> who = np.repeat(np.arange(3000), 3)
     >>> what = (who % 4) * 5 + (who + np.tile([0, 1, 2], 3000)) % 5
     >>> histories = csr_matrix((np.ones(9000), (who, what)), shape=(3000, 20))
-    >>> recommender = Recommender(epsilon=3.0).fit(histories)
-    >>> {item // 5 for item, _ in recommender.recommend([10, 11], n=3)}
+    >>> recommender = Recommender(epsilon=8.0).fit(histories)
+    >>> {item // 5 for item, _ in recommender.recommend([10, 11], n=2)}
     {2}
     """
+
+    n_features_in_: int
 
     def __init__(
         self,
@@ -152,8 +154,6 @@ class Recommender(PrivateEstimator):
             data, where, columns = self._events(X)
             if self.items is not None:
                 lists["items"] = [str(item) for item in self.items]
-        if self.method in ("ease", "low-rank"):
-            settings["delta"] = None
         self._named = {str(item): item for item in self._own_items()}
         self._fit("recommender", {**settings, **where, **columns}, data, X, lists)
         self._load()

@@ -1,0 +1,88 @@
+//! The Python package: built, installed into an environment of its own, and checked from Python.
+
+use crate::{checks::shown, step::Step, workspace};
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::path::PathBuf;
+
+/// The package.
+const PACKAGE: &str = "bindings/python";
+/// The largest wheel that is published.
+const LARGEST_WHEEL: u64 = 15 * 1024 * 1024;
+
+/// An environment under `target`, with what the checks need in it.
+struct Environment(PathBuf);
+
+impl Environment {
+    fn make() -> Result<Self> {
+        let folder = workspace::target().join("python");
+        let environment = Self(folder);
+        if !environment.program("python").is_file() {
+            let folder = environment.0.to_string_lossy().into_owned();
+            shown(&Step::program("python3").arguments(&["-m", "venv", &folder])).context(
+                "the Python package needs Python 3.10 or newer with its module venv (on Debian `sudo apt-get install \
+                 python3-venv`); `cargo xtask test --without python` leaves this check out",
+            )?;
+        }
+        let requirements = format!("{PACKAGE}/requirements-test.txt");
+        let install =
+            ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", &requirements];
+        shown(&environment.step("python").arguments(&install))?;
+        Ok(environment)
+    }
+
+    fn program(&self, name: &str) -> PathBuf {
+        self.0.join("bin").join(name)
+    }
+
+    fn step(&self, name: &str) -> Step {
+        Step::program(self.program(name)).path_variable("VIRTUAL_ENV", &self.0)
+    }
+}
+
+/// Builds the package with what the tests of Rust have built, and checks it.
+pub(crate) fn check() -> Result<()> {
+    let environment = Environment::make()?;
+    let manifest = format!("{PACKAGE}/Cargo.toml");
+    let develop = ["develop", "--quiet", "--profile", "test", "--manifest-path", &manifest];
+    shown(&environment.step("maturin").arguments(&develop))?;
+    let settings = format!("{PACKAGE}/pyproject.toml");
+    let sources = ["py_src", "tests", "examples"].map(|folder| format!("{PACKAGE}/{folder}"));
+    let [package, tests, _] = &sources;
+    for typed in ["mypy", "pyright"] {
+        let how = match typed {
+            "mypy" => ["--config-file", &settings],
+            _ => ["--project", &settings],
+        };
+        let mut step = environment.step(typed).arguments(&how);
+        if typed == "mypy" {
+            step = step.arguments(&["--strict"]).arguments(&sources.each_ref().map(String::as_str));
+        }
+        shown(&step)?;
+    }
+    let quiet = ["-m", "pytest", "-q", "-c", &settings, "--timeout", "300", "-n", "2"];
+    let pytest =
+        |places: &[&str]| shown(&environment.step("python").arguments(&quiet).arguments(places));
+    pytest(&[tests])?;
+    pytest(&["--doctest-modules", package])?;
+    pytest(&["--doctest-glob=*.md", "docs/guide/python.md"])?;
+    shown(&environment.step("python").arguments(&[&format!("{PACKAGE}/notebooks/run.py")]))
+}
+
+/// Builds the wheel that is published.
+pub(crate) fn wheel() -> Result<()> {
+    let environment = Environment::make()?;
+    let folder = workspace::target().join("wheels");
+    let (manifest, out) = (format!("{PACKAGE}/Cargo.toml"), folder.to_string_lossy().into_owned());
+    let build = ["build", "--release", "--manifest-path", &manifest, "--out", &out];
+    shown(&environment.step("maturin").arguments(&build))?;
+    for entry in fs::read_dir(&folder)? {
+        let entry = entry?;
+        let size = entry.metadata()?.len();
+        println!("{} {:.1} MB", entry.path().display(), size as f64 / 1e6);
+        if size > LARGEST_WHEEL {
+            bail!("the wheel is larger than {LARGEST_WHEEL} bytes");
+        }
+    }
+    Ok(())
+}
