@@ -33,6 +33,7 @@ _EMPTY = {
 EXPECTED: dict[str, dict[str, str]] = {
     "LinearRegression": _EMPTY,
     "PoissonRegression": _EMPTY,
+    "Recommender": _EMPTY,
 }
 
 

@@ -47,8 +47,10 @@ def checked(
 
 def _of_rows(X: Any, non_negative: bool) -> dict[str, bool]:
     # Of no values scikit-learn cannot find the least.
-    values = X.nnz if is_sparse(X) else np.size(X)
-    return {"ensure_non_negative": non_negative and values > 0}
+    return {
+        "ensure_non_negative": non_negative
+        and (X.nnz if is_sparse(X) else np.asarray(X).size) > 0
+    }
 
 
 def _by_numpy(
