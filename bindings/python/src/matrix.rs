@@ -111,11 +111,11 @@ impl Sparse {
         let starts = Whole::of(starts, "indptr")?;
         let matrix =
             Self { starts, columns: Whole::of(columns, "indices")?, values: Values::of(values)? };
-        let (py, broken) = (starts_python(columns), "the parts of this sparse matrix do not fit");
-        let problem = py.detach(|| matrix.problem(width));
-        match problem {
+        match columns.py().detach(|| matrix.problem(width)) {
             None => Ok(matrix),
-            Some(Problem::Broken) => Err(DataError::new_err(broken)),
+            Some(Problem::Broken) => {
+                Err(DataError::new_err("the parts of this sparse matrix do not fit"))
+            }
             Some(Problem::NotFinite) => Err(DataError::new_err(
                 "Input X contains NaN or infinity: mend or leave out such rows",
             )),
@@ -153,10 +153,6 @@ enum Problem {
     NotFinite,
 }
 
-fn starts_python<'py>(object: &Bound<'py, PyAny>) -> Python<'py> {
-    object.py()
-}
-
 /// What persons did, in a matrix that scipy keeps.
 struct Kept {
     matrix: Sparse,
@@ -190,14 +186,63 @@ pub(crate) fn histories(
     full_weight: Option<f64>,
 ) -> PyResult<Data> {
     let matrix = Sparse::checked(indptr, indices, values, items.len())?;
-    let entries = matrix.values.len();
-    if (0..entries).any(|at| matrix.values.at(at) < 0.0) {
+    let negative = || (0..matrix.values.len()).any(|at| matrix.values.at(at) < 0.0);
+    if indptr.py().detach(negative) {
         return Err(DataError::new_err(
             "there are negative values: a count or a weight is not negative",
         ));
     }
     let rows = Arc::new(Kept { matrix, full: full_weight });
     Ok(Data::new(Handed::Histories(Histories::lent(items.len(), rows), items)))
+}
+
+/// Labels, where there are any, and the units of rows.
+struct Labels {
+    labels: Option<Lent<f64>>,
+    groups: Option<Vec<String>>,
+}
+
+impl Labels {
+    /// Those of so many rows.
+    fn checked(
+        labels: Option<&Bound<'_, PyAny>>,
+        groups: Option<Vec<String>>,
+        rows: usize,
+    ) -> PyResult<Self> {
+        let wrong = || DataError::new_err("labels have to be a contiguous array of float64");
+        let labels = labels.map(|labels| Lent::of(labels).ok_or_else(wrong)).transpose()?;
+        let fits = |length: Option<usize>| length.is_none_or(|length| length == rows);
+        let lengths = (labels.as_ref().map(|it| it.values().len()), groups.as_ref().map(Vec::len));
+        if !fits(lengths.0) || !fits(lengths.1) {
+            let problem = "there has to be one label, and one unit if any, for each row";
+            return Err(DataError::new_err(problem));
+        }
+        Ok(Self { labels, groups })
+    }
+
+    /// Rows with these labels.
+    fn rows(
+        &self,
+        features: u64,
+        number: usize,
+        fill: impl Fn(usize, &mut Vec<(u32, f32)>),
+    ) -> Result<SparseRows, String> {
+        let mut rows = SparseRows::new(Some(features));
+        let mut entries = Vec::new();
+        for row in 0..number {
+            entries.clear();
+            fill(row, &mut entries);
+            let label = self.labels.as_ref().map_or(0.0, |labels| labels.values()[row]);
+            let group = self.groups.as_ref().map(|groups| groups[row].as_str());
+            rows.push(label, &mut entries, group).map_err(|error| format!("row {row}: {error}"))?;
+        }
+        Ok(rows)
+    }
+}
+
+fn data(features: u64, rows: Result<SparseRows, String>) -> PyResult<Data> {
+    let rows = rows.map_err(DataError::new_err)?;
+    Ok(Data::new(Handed::Rows(rows, features)))
 }
 
 /// Rows with labels, of a CSR matrix.
@@ -208,14 +253,17 @@ pub(crate) fn sparse_rows(
     indices: &Bound<'_, PyAny>,
     values: &Bound<'_, PyAny>,
     features: u64,
-    labels: Option<Vec<f64>>,
+    labels: Option<&Bound<'_, PyAny>>,
     groups: Option<Vec<String>>,
 ) -> PyResult<Data> {
     let matrix = Sparse::checked(indptr, indices, values, features as usize)?;
-    let rows = matrix.rows();
-    rows_of(features, rows, labels, groups, |row, entries| {
-        entries.extend(matrix.row(row).map(|(column, value)| (column, value as f32)));
-    })
+    let labels = Labels::checked(labels, groups, matrix.rows())?;
+    let rows = indptr.py().detach(|| {
+        labels.rows(features, matrix.rows(), |row, entries| {
+            entries.extend(matrix.row(row).map(|(column, value)| (column, value as f32)));
+        })
+    });
+    data(features, rows)
 }
 
 /// Rows with labels, of a dense matrix.
@@ -223,44 +271,22 @@ pub(crate) fn sparse_rows(
 #[pyo3(signature = (matrix, labels = None, groups = None))]
 pub(crate) fn dense_rows(
     matrix: &Bound<'_, PyAny>,
-    labels: Option<Vec<f64>>,
+    labels: Option<&Bound<'_, PyAny>>,
     groups: Option<Vec<String>>,
 ) -> PyResult<Data> {
     let values: Lent<f64> = Lent::of(matrix).ok_or_else(|| {
         DataError::new_err("a dense matrix has to be a contiguous array of float64")
     })?;
-    let [rows, features] = values.shape()[..] else {
+    let [number, features] = values.shape()[..] else {
         return Err(DataError::new_err("a matrix has two axes"));
     };
-    rows_of(features as u64, rows, labels, groups, |row, entries| {
-        let row = &values.values()[row * features..(row + 1) * features];
-        let numbered = (0..).zip(row).filter(|(_, value)| **value != 0.0);
-        entries.extend(numbered.map(|(column, value)| (column, *value as f32)));
-    })
-}
-
-fn rows_of(
-    features: u64,
-    number: usize,
-    labels: Option<Vec<f64>>,
-    groups: Option<Vec<String>>,
-    fill: impl Fn(usize, &mut Vec<(u32, f32)>),
-) -> PyResult<Data> {
-    let fits = |length: Option<usize>| length.is_none_or(|length| length == number);
-    if !fits(labels.as_ref().map(Vec::len)) || !fits(groups.as_ref().map(Vec::len)) {
-        return Err(DataError::new_err(
-            "there has to be one label, and one unit if any, for each row",
-        ));
-    }
-    let mut rows = SparseRows::new(Some(features));
-    let mut entries = Vec::new();
-    for row in 0..number {
-        entries.clear();
-        fill(row, &mut entries);
-        let label = labels.as_ref().map_or(0.0, |labels| labels[row]);
-        let group = groups.as_ref().map(|groups| groups[row].as_str());
-        rows.push(label, &mut entries, group)
-            .map_err(|error| DataError::new_err(format!("row {row}: {error}")))?;
-    }
-    Ok(Data::new(Handed::Rows(rows, features)))
+    let labels = Labels::checked(labels, groups, number)?;
+    let rows = matrix.py().detach(|| {
+        labels.rows(features as u64, number, |row, entries| {
+            let row = &values.values()[row * features..(row + 1) * features];
+            let numbered = (0..).zip(row).filter(|(_, value)| **value != 0.0);
+            entries.extend(numbered.map(|(column, value)| (column, *value as f32)));
+        })
+    });
+    data(features as u64, rows)
 }

@@ -125,7 +125,7 @@ class _Linear(PrivateEstimator):
             "user_column": None if groups is None else "units",
             "classes": ",".join(classes) or None,
         }
-        data = _rows(X, labels.tolist(), groups)
+        data = _rows(X, np.ascontiguousarray(labels), groups)
         self._fit("linear", settings, data, source)
         self._load()
 
@@ -167,7 +167,7 @@ class _Linear(PrivateEstimator):
         return tags
 
 
-def _rows(X: Any, labels: list[float] | None, groups: list[str] | None) -> Data:
+def _rows(X: Any, labels: NDArray[np.float64] | None, groups: list[str] | None) -> Data:
     if _data.is_sparse(X):
         matrix = X.tocsr()
         return _organza.sparse_rows(

@@ -30,12 +30,12 @@ def sparse_rows(
     indices: NDArray[Any],
     values: NDArray[Any],
     features: int,
-    labels: list[float] | None = None,
+    labels: NDArray[np.float64] | None = None,
     groups: list[str] | None = None,
 ) -> Data: ...
 def dense_rows(
     matrix: NDArray[np.float64],
-    labels: list[float] | None = None,
+    labels: NDArray[np.float64] | None = None,
     groups: list[str] | None = None,
 ) -> Data: ...
 

@@ -149,7 +149,9 @@ class Recommender(PrivateEstimator):
         if _data.is_sparse(X) or isinstance(X, np.ndarray) or _is_nested(X):
             data: Data | None = self._matrix(X)
             where: dict[str, Any] = {"data": HANDED_OVER}
-            columns = {"user_column": "row", "item_column": "column"}
+            columns: dict[str, Any] = {"user_column": "row", "item_column": "column"}
+            if self.full_weight is not None:
+                columns.update(weight_column="value", full_weight=self.full_weight)
         else:
             data, where, columns = self._events(X)
             if self.items is not None:
