@@ -19,15 +19,18 @@ MOST = 45.0
 
 def main() -> int:
     folder = Path(__file__).resolve().parent
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="Executes the notebooks.")
     parser.add_argument("names", nargs="*", help="notebooks, all by default")
     parser.add_argument("--keep", type=Path, help="a folder for the executed notebooks")
     asked = parser.parse_args()
     nbformat, nbclient = import_module("nbformat"), import_module("nbclient")
     failed = []
-    for path in sorted(folder.glob("*.ipynb")):
-        if asked.names and path.stem not in [Path(name).stem for name in asked.names]:
-            continue
+    wanted = {Path(name).stem for name in asked.names}
+    found = [path for path in sorted(folder.glob("*.ipynb")) if not wanted or path.stem in wanted]
+    if not found or wanted - {path.stem for path in found}:
+        print("there are no such notebooks", file=sys.stderr)
+        return 1
+    for path in found:
         book = nbformat.read(path, as_version=4)
         if any(cell.get("outputs") for cell in book.cells):
             failed.append(f"{path.name} is stored with outputs: clear them")
