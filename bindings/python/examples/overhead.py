@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -49,7 +50,7 @@ def main(events: str, user: str, item: str, lines: str) -> None:
     rows, columns = pd.factorize(frame[user])[0], pd.factorize(frame[item])[0]
     matrix = csr_matrix((np.ones(len(frame), dtype=np.float32), (rows, columns)))
     text = Path(lines).read_text(encoding="utf-8").splitlines()
-    named = {"user_column": user, "item_column": item, "random_state": 1}
+    named: dict[str, Any] = {"user_column": user, "item_column": item, "random_state": 1}
     print(f"{'fit':<44}{'seconds':>8}")
     for name, fit in [
         (

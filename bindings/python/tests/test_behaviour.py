@@ -33,7 +33,7 @@ from organza import (
     plots,
 )
 
-SECRET = "a sentence that nobody else has written in 1848"
+SECRET = "a zephyrean sentence that nobody else has written"
 
 
 def models(lines: list[str], histories: csr_matrix, rows: Any) -> list[Any]:
@@ -67,7 +67,7 @@ def test_pickles_hold_what_was_released(
     """A model comes back, with its promise; neither data nor keys nor what is not private go along."""
     for model in models(lines, histories, rows):
         packed = pickle.dumps(model)
-        assert b"1848" not in packed
+        assert b"zephyrean" not in packed
         kept = set(model._run.__getstate__()["files"])
         assert "certificate.json" in kept
         assert not kept & {"state.json", "summary.json", "metrics.jsonl", "report.html"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,6 +105,20 @@ class PrivateEstimator(BaseEstimator):
                 threads=self.threads,
                 progress=self.progress,
             )
+
+        self._load()
+
+    def _load(self) -> None:
+        """Read the model of the run."""
+        raise NotImplementedError
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_model"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if "_run" in state:
+            self._load()
 
     def _seed(self) -> int | None:
         seed: Any = self.random_state
@@ -208,37 +222,3 @@ def _written(path: Path, members: Iterable[str]) -> Path:
             raise SettingsError(f"{line!r} cannot be a member of `{path.stem}`: it is not one line")
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return path
-
-
-def words_of(
-    vocabulary: str | os.PathLike[str] | Sequence[str] | None,
-) -> tuple[dict[str, Any], dict[str, Iterable[str]]]:
-    """Give the flags for a vocabulary, and the list of words if it is one.
-
-    Examples
-    --------
-    >>> words_of("private")
-    ({'vocabulary': 'private'}, {})
-    >>> words_of(["tea", "cup"])
-    ({}, {'vocabulary_file': ['tea', 'cup']})
-    """
-    if vocabulary is None:
-        return {}, {}
-    if isinstance(vocabulary, str) and vocabulary in ("private", "declared-public"):
-        return {"vocabulary": vocabulary}, {}
-    if isinstance(vocabulary, (str, os.PathLike)):
-        return {"vocabulary_file": vocabulary}, {}
-    return {}, {"vocabulary_file": list(vocabulary)}
-
-
-def stop_words_of(
-    stop_words: str | os.PathLike[str] | Sequence[str] | None,
-) -> tuple[dict[str, Any], dict[str, Iterable[str]]]:
-    """Give the flags for words that are left out, and the list of them if it is one."""
-    if stop_words is None:
-        return {}, {}
-    if stop_words == "english":
-        return {"drop_stop_words": True}, {}
-    if isinstance(stop_words, (str, os.PathLike)):
-        return {"stop_words": stop_words}, {}
-    return {}, {"stop_words": list(stop_words)}

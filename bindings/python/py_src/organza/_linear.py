@@ -107,7 +107,6 @@ class _Linear(PrivateEstimator):
         if classes:
             settings["classes"] = ",".join(classes)
         self._fit("linear", {**settings, **where}, data, X)
-        self._load()
 
     def _fit_matrix(
         self, X: Any, labels: NDArray[np.float64], units: Any, classes: list[str], source: Any
@@ -127,7 +126,6 @@ class _Linear(PrivateEstimator):
         }
         data = _rows(X, np.ascontiguousarray(labels), groups)
         self._fit("linear", settings, data, source)
-        self._load()
 
     def _load(self) -> None:
         self._model = LinearModel(str(self._fitted().folder))
@@ -143,14 +141,6 @@ class _Linear(PrivateEstimator):
 
     def _shaped_intercept(self, intercepts: NDArray[np.float64]) -> Any:
         return intercepts
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_model"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        if "_run" in state:
-            self._load()
 
     def _predictions(self, X: Any) -> NDArray[np.float64]:
         self._fitted()

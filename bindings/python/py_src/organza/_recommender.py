@@ -158,7 +158,6 @@ class Recommender(PrivateEstimator):
                 lists["items"] = [str(item) for item in self.items]
         self._named = {str(item): item for item in self._own_items()}
         self._fit("recommender", {**settings, **where, **columns}, data, X, lists)
-        self._load()
         return self
 
     def _own_items(self) -> Iterable[Any]:
@@ -223,14 +222,6 @@ class Recommender(PrivateEstimator):
         self.items_ = [self._named.get(name, name) for name in names]
         self.counts_ = self._model.counts()
         self.item_vectors_ = self._model.vectors()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_model"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        if "_run" in state:
-            self._load()
 
     def _history(self, history: Iterable[Any]) -> list[int]:
         places = (self._places.get(str(item)) for item in history)

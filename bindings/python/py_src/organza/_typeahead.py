@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from organza import _data
-from organza._estimator import PrivateEstimator, stop_words_of, words_of
 from organza._organza import TypeaheadModel
+from organza._text import TextEstimator, Words
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class Typeahead(PrivateEstimator):
+class Typeahead(TextEstimator):
     """Completes what people write, without keeping what anyone wrote.
 
     Parameters
@@ -74,11 +73,11 @@ class Typeahead(PrivateEstimator):
         unit: str | None = None,
         method: str | None = None,
         order: int | None = None,
-        vocabulary: str | os.PathLike[str] | Sequence[str] | None = "private",
+        vocabulary: Words | None = "private",
         vocabulary_size: int | None = None,
         tokens: str | None = None,
         keep_case: bool = False,
-        stop_words: str | os.PathLike[str] | Sequence[str] | None = None,
+        stop_words: Words | None = None,
         text_column: str | None = None,
         user_column: str | None = None,
         ledger: Any = None,
@@ -123,37 +122,12 @@ class Typeahead(PrivateEstimator):
         -------
         self
         """
-        data, where = _data.text(X, units, self.text_column, self.user_column)
-        words, word_lists = words_of(self.vocabulary)
-        stop, stop_lists = stop_words_of(self.stop_words)
-        # A file may name its users by itself.
-        usual = None if data is None else ("user" if where["user_column"] else "line")
-        settings = {
-            **where,
-            **words,
-            **stop,
-            "unit": self.unit or usual,
-            "method": self.method,
-            "order": self.order,
-            "vocabulary_size": self.vocabulary_size,
-            "tokens": self.tokens,
-            "keep_case": self.keep_case,
-        }
-        self._fit("typeahead", settings, data, X, {**word_lists, **stop_lists})
-        self._load()
+        self._fit_text("typeahead", X, units, {"order": self.order})
         return self
 
     def _load(self) -> None:
         self._model = TypeaheadModel(str(self._fitted().folder))
         self.words_ = self._model.words()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_model"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        if "_run" in state:
-            self._load()
 
     def complete(self, text: str, n: int = 3) -> list[tuple[str, float]]:
         """Give the likeliest words for what was typed: the one that is begun, or the next after a space.
@@ -199,10 +173,3 @@ class Typeahead(PrivateEstimator):
                 words += 1
                 seen += word + " "
         return right / max(words, 1)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        tags.non_deterministic = self.random_state is None
-        return tags

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from organza import _data
-from organza._estimator import PrivateEstimator, TransformerMixin, stop_words_of, words_of
+from organza._estimator import TransformerMixin
 from organza._organza import WordModel
+from organza._text import TextEstimator, Words
 from organza.exceptions import DataError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class WordVectors(TransformerMixin, PrivateEstimator):
+class WordVectors(TransformerMixin, TextEstimator):
     """Word vectors with differential privacy.
 
     Parameters
@@ -92,12 +92,12 @@ class WordVectors(TransformerMixin, PrivateEstimator):
         method: str | None = None,
         dimensions: int | None = None,
         window: int | None = None,
-        vocabulary: str | os.PathLike[str] | Sequence[str] | None = "private",
+        vocabulary: Words | None = "private",
         vocabulary_size: int | None = None,
         minimum_count: int | None = None,
         tokens: str | None = None,
         keep_case: bool = False,
-        stop_words: str | os.PathLike[str] | Sequence[str] | None = None,
+        stop_words: Words | None = None,
         text_column: str | None = None,
         user_column: str | None = None,
         ledger: Any = None,
@@ -144,38 +144,14 @@ class WordVectors(TransformerMixin, PrivateEstimator):
         -------
         self
         """
-        data, where = _data.text(X, units, self.text_column, self.user_column)
-        words, word_lists = words_of(self.vocabulary)
-        stop, stop_lists = stop_words_of(self.stop_words)
-        settings = {
-            **where,
-            **words,
-            **stop,
-            "unit": self.unit or ("user" if where["user_column"] else None),
-            "method": self.method,
-            "dimensions": self.dimensions,
-            "window": self.window,
-            "vocabulary_size": self.vocabulary_size,
-            "minimum_count": self.minimum_count,
-            "tokens": self.tokens,
-            "keep_case": self.keep_case,
-        }
-        self._fit("train", settings, data, X, {**word_lists, **stop_lists})
-        self._load()
+        own = {"dimensions": self.dimensions, "window": self.window, "minimum_count": self.minimum_count}
+        self._fit_text("train", X, units, own)
         return self
 
     def _load(self) -> None:
         self._model = WordModel(str(self._fitted().folder))
         self.words_ = self._model.words()
         self.vectors_ = self._model.vectors()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_model"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        if "_run" in state:
-            self._load()
 
     def transform(self, X: Iterable[str]) -> NDArray[np.float32]:
         """Give the mean of the vectors of the words of each text.
@@ -239,10 +215,3 @@ class WordVectors(TransformerMixin, PrivateEstimator):
         keyed = KeyedVectors(self.vectors_.shape[1])
         keyed.add_vectors(self.words_, self.vectors_)
         return keyed
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        tags.non_deterministic = self.random_state is None
-        return tags
