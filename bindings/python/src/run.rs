@@ -8,7 +8,7 @@ use organza_erm::FitError;
 use organza_ledger::{BudgetError as OverBudget, DataSetError};
 use organza_progress::Watch;
 use organza_recommend::EventsError;
-use organza_train::{Failure, SessionError, SettingError};
+use organza_train::{Failure, FolderError, SessionError, SettingError};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use std::ffi::OsString;
@@ -131,6 +131,10 @@ fn raise(error: &anyhow::Error) -> PyErr {
         Some(SessionError::DataSet(DataSetError::Exceeded { .. })) => BudgetError::new_err(text),
         Some(SessionError::Budget(OverBudget::Exceeded { .. })) => BudgetError::new_err(text),
         Some(SessionError::DataSet(_) | SessionError::Budget(_)) => SettingsError::new_err(text),
+        Some(SessionError::Folder(FolderError::NotEmpty(path))) => SettingsError::new_err(format!(
+            "{path} is not empty: name another `folder`, or fit with the settings of the run in it, which goes on unless it is \
+             finished"
+        )),
         Some(SessionError::Application(failure)) => of_application(failure, text),
         _ if error.is::<FitError>() || error.is::<organza_data::DataError>() => {
             DataError::new_err(text)

@@ -26,6 +26,7 @@ from organza import (
     PrivacyWarning,
     Recommender,
     RunError,
+    SettingsError,
     Typeahead,
     WordVectors,
     _progress,
@@ -87,6 +88,8 @@ def test_the_key_is_not_kept(lines: list[str], tmp_path: Path) -> None:
     kept = WordVectors(folder=tmp_path / "run").fit(lines)
     for model in (in_memory, kept):
         assert not list(model._run.folder.glob("private/*"))
+    with pytest.raises(SettingsError, match="name another `folder`"):
+        WordVectors(folder=tmp_path / "run").fit(lines)
     place = in_memory._run.folder
     del in_memory, model
     assert not place.exists()

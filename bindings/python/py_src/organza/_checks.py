@@ -32,17 +32,20 @@ def checked(
         from sklearn.utils.validation import validate_data
     except ImportError:
         return _by_numpy(estimator, X, y, reset, dtype, non_negative)
-    return validate_data(
-        estimator,
-        X,
-        y,
-        reset=reset,
-        accept_sparse="csr",
-        accept_large_sparse=True,
-        dtype=dtype,
-        ensure_min_samples=0,
-        **(_of_rows(X, non_negative) if isinstance(y, str) else {"y_numeric": y_numeric}),
-    )
+    try:
+        return validate_data(
+            estimator,
+            X,
+            y,
+            reset=reset,
+            accept_sparse="csr",
+            accept_large_sparse=True,
+            dtype=dtype,
+            ensure_min_samples=0,
+            **(_of_rows(X, non_negative) if isinstance(y, str) else {"y_numeric": y_numeric}),
+        )
+    except ValueError as problem:
+        raise DataError(str(problem)) from problem
 
 
 def _of_rows(X: Any, non_negative: bool) -> dict[str, bool]:

@@ -166,8 +166,9 @@ class PrivateEstimator(BaseEstimator):
 
     @property
     def epsilon_(self) -> float:
-        """The epsilon of the certificate; infinite without privacy."""
-        epsilon = self.certificate_["epsilon"]
+        """The epsilon that is promised; infinite where nothing is, as with a seed."""
+        certificate = self.certificate_
+        epsilon = certificate["epsilon"] if certificate["private"] else None
         return float("inf") if epsilon is None else float(epsilon)
 
     @property

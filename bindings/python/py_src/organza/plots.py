@@ -49,7 +49,7 @@ def budget(model: PrivateEstimator, ax: Any = None) -> Any:
         epsilon(events, ledger.delta, neighbouring=ledger.neighbouring) for events in spent.values()
     ]
     axes.barh(names[::-1], costs[::-1])
-    axes.axvline(model.epsilon_, linestyle="--", color="black", label="all together")
+    axes.axvline(model.certificate_["epsilon"], linestyle="--", color="black", label="all together")
     axes.set_xlabel("epsilon")
     axes.set_title("What the budget was spent on")
     axes.legend()
