@@ -44,7 +44,7 @@ impl Environment {
 pub(crate) fn check() -> Result<()> {
     let environment = Environment::make()?;
     let manifest = format!("{PACKAGE}/Cargo.toml");
-    let develop = ["develop", "--quiet", "--profile", "test", "--manifest-path", &manifest];
+    let develop = ["develop", "--quiet", "--manifest-path", &manifest];
     shown(&environment.step("maturin").arguments(&develop))?;
     let settings = format!("{PACKAGE}/pyproject.toml");
     let sources = ["py_src", "tests", "examples"].map(|folder| format!("{PACKAGE}/{folder}"));

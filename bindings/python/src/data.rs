@@ -104,6 +104,11 @@ pub(crate) fn texts(lines: &Bound<'_, PyAny>, units: Option<&Bound<'_, PyAny>>) 
     Ok(Data::of_batches(texts, feeding))
 }
 
+/// Whether nobody is named: by None, or by what is not even equal to itself, as NaN and NaT.
+fn is_missing(unit: &Bound<'_, PyAny>) -> bool {
+    unit.is_none() || unit.ne(unit).unwrap_or(false)
+}
+
 struct Tables {
     tables: Py<PyIterator>,
     current: Option<RecordBatchStreamReader>,
@@ -150,7 +155,7 @@ impl Texts {
         let mut count = 0;
         let mut rows = self.lines.bind(py).clone();
         let mut names = self.units.as_ref().map(|it| it.bind(py).clone());
-        while count < LINES {
+        while count < LINES && !self.feeding.stopped.load(Ordering::Relaxed) {
             let line = rows.next().transpose()?;
             let unit = names.as_mut().map(|names| names.next().transpose()).transpose()?;
             let Some(line) = line else {
@@ -168,6 +173,7 @@ impl Texts {
             lines.append_value(text.to_cow()?);
             match unit {
                 None => units.append_value(""),
+                Some(Some(unit)) if is_missing(&unit) => units.append_null(),
                 Some(Some(unit)) => units.append_value(unit.str()?.to_cow()?),
                 Some(None) => {
                     return Err(DataError::new_err("there are fewer units than lines of text"));

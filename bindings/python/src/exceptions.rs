@@ -25,14 +25,22 @@ pub(crate) fn message(error: &dyn std::error::Error) -> String {
     as_arguments(&text)
 }
 
-/// `--epsilon` is called `epsilon` here.
-fn as_arguments(text: &str) -> String {
+/// Flags by the names that they have in Python: `--vocabulary-size` is `vocabulary_size`, and `--seed` is `random_state`.
+pub(crate) fn as_arguments(text: &str) -> String {
     let mut parts = text.split("--");
     let mut read = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let is_flag = part.starts_with(|letter: char| letter.is_ascii_lowercase());
-        read.push_str(if is_flag { "" } else { "--" });
-        read.push_str(part);
+        let end =
+            part.find(|it: char| !(it.is_ascii_lowercase() || it.is_ascii_digit() || it == '-'));
+        let (name, rest) = part.split_at(end.unwrap_or(part.len()));
+        let (quote, name) = match name {
+            "" => ("", "--".to_owned()),
+            "seed" => ("`", "random_state".to_owned()),
+            "out" => ("`", "folder".to_owned()),
+            other => ("`", other.replace('-', "_")),
+        };
+        let quote = if read.ends_with('`') { "" } else { quote };
+        read.extend([quote, &name, quote, rest]);
     }
     read
 }

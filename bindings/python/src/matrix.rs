@@ -47,7 +47,6 @@ enum Values {
     Long(Lent<i64>),
     Byte(Lent<i8>),
     Unsigned(Lent<u8>),
-    Truth(Lent<bool>),
 }
 
 impl Values {
@@ -59,7 +58,6 @@ impl Values {
             .or_else(|| Lent::of(array).map(Self::Long))
             .or_else(|| Lent::of(array).map(Self::Byte))
             .or_else(|| Lent::of(array).map(Self::Unsigned))
-            .or_else(|| Lent::of(array).map(Self::Truth))
             .ok_or_else(|| {
                 let kind = array.getattr("dtype").map_or_else(|_| String::new(), |it| it.to_string());
                 DataError::new_err(format!(
@@ -76,7 +74,6 @@ impl Values {
             Self::Long(it) => it.values().len(),
             Self::Byte(it) => it.values().len(),
             Self::Unsigned(it) => it.values().len(),
-            Self::Truth(it) => it.values().len(),
         }
     }
 
@@ -88,7 +85,6 @@ impl Values {
             Self::Long(it) => it.values()[place] as f64,
             Self::Byte(it) => f64::from(it.values()[place]),
             Self::Unsigned(it) => f64::from(it.values()[place]),
-            Self::Truth(it) => f64::from(u8::from(it.values()[place])),
         }
     }
 }

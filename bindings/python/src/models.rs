@@ -241,8 +241,8 @@ impl LinearModel {
         py.detach(|| {
             let model = organza_erm::LinearModel::read(&folder.join(MODEL)).map_err(broken)?;
             let reader = std::fs::read(folder.join(READER)).ok();
-            let reader = reader.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-            Ok(Self { model, reader })
+            let reader = reader.map(|bytes| serde_json::from_slice(&bytes)).transpose();
+            Ok(Self { model, reader: reader.map_err(broken)? })
         })
     }
 

@@ -110,6 +110,8 @@ pub(crate) struct Purse {
     neighbouring: Neighbouring,
     budget: Amount,
     kept: Kept,
+    /// The process that it belongs to.
+    process: u32,
 }
 
 /// Where charges stand.
@@ -131,7 +133,7 @@ impl Purse {
         let DataSet { name, epsilon } = ledger.dataset().clone();
         let settings = LedgerSettings { path, dataset: Some(name) };
         let kept = Kept::File { ledger, settings };
-        Self { unit, neighbouring, budget: (epsilon, delta), kept }
+        Self { unit, neighbouring, budget: (epsilon, delta), kept, process: std::process::id() }
     }
 
     /// Charges, or refuses and charges nothing.
@@ -142,6 +144,11 @@ impl Purse {
     pub(crate) fn pay(&self, purpose: &str, (epsilon, delta): Amount) -> PyResult<()> {
         let Self { unit, neighbouring, .. } = *self;
         match &self.kept {
+            // A copy in a process that was forked would spend the same budget again.
+            Kept::Memory(_) if self.process != std::process::id() => {
+                let problem = "this budget is in the memory of another process: share a ledger, which is a file";
+                Err(BudgetError::new_err(problem))
+            }
             Kept::Memory(ledger) => {
                 let event = Event::Approximate { epsilon, delta };
                 let charge = Charge::once(purpose, event).for_neighbours(neighbouring);
@@ -242,7 +249,7 @@ impl Purse {
         let header = Header::new(neighbouring, unit, delta);
         let ledger = Ledger::in_memory(header).map_err(ledger_error)?;
         let kept = Kept::Memory(Mutex::new(ledger));
-        Ok(Self { unit, neighbouring, budget: (epsilon, delta), kept })
+        Ok(Self { unit, neighbouring, budget: (epsilon, delta), kept, process: std::process::id() })
     }
 
     /// Makes the ledger of a data set.

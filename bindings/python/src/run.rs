@@ -1,7 +1,7 @@
 //! Runs a command of the tool, on data that Python hands over.
 
 use crate::data::Data;
-use crate::exceptions::{BudgetError, DataError, RunError, SettingsError, run_error};
+use crate::exceptions::{BudgetError, DataError, RunError, SettingsError, as_arguments, run_error};
 use crate::watch::{Looking, State, Stopped};
 use organza_cli::{Caller, Handed, UsageError};
 use organza_erm::FitError;
@@ -34,8 +34,8 @@ pub(crate) fn card(py: Python<'_>, folder: PathBuf) -> PyResult<String> {
     page.map(|page| page.card()).map_err(run_error)
 }
 
-/// Runs a command: its words, data if it is handed over, and who is told what it is at. Gives what a person should know, and
-/// the result as JSON.
+/// Runs a command: its words, data if it is handed over, and who is told what it is at. Gives what a person should know,
+/// the result as JSON, and whether somebody wanted to stop it when it was too late.
 ///
 /// # Privacy
 /// As of the command: it is the same code. What is told on the way is not private.
@@ -47,7 +47,7 @@ pub(crate) fn run(
     data: Option<&Data>,
     tell: Option<Py<PyAny>>,
     goes_on: bool,
-) -> PyResult<(Vec<String>, Option<String>)> {
+) -> PyResult<(Vec<String>, Option<String>, bool)> {
     let (handed, feeding) = match data {
         Some(data) => data.take()?,
         None => (Handed::Nothing, Default::default()),
@@ -94,7 +94,8 @@ pub(crate) fn run(
     match outcome {
         Some(Ok(Ok(()))) => {
             let result = caller.result().map(|result| result.to_string());
-            Ok((caller.notes(), result))
+            let notes = caller.notes().iter().map(|note| as_arguments(note)).collect();
+            Ok((notes, result, interrupted.is_some()))
         }
         Some(Ok(Err(error))) => Err(match interrupted {
             Some(interrupted) if caller.is_stopped() => interrupted,
@@ -121,9 +122,9 @@ fn raise(error: &anyhow::Error) -> PyErr {
         }
     }
     if let Some(usage) = error.downcast_ref::<UsageError>() {
-        return SettingsError::new_err(in_python(usage.message()));
+        return SettingsError::new_err(as_arguments(usage.message()));
     }
-    let text = in_python(&text);
+    let text = as_arguments(&text);
     match error.downcast_ref::<SessionError>() {
         Some(SessionError::Setting(_) | SessionError::Calibration(_) | SessionError::Plan(_)) => {
             SettingsError::new_err(text)
@@ -156,29 +157,4 @@ fn of_application(failure: &Failure, text: String) -> PyErr {
         (_, true) => DataError::new_err(text),
         _ => RunError::new_err(text),
     }
-}
-
-/// Flags by the names that they have in Python: `--vocabulary-size` is `vocabulary_size`, and `--seed` is `random_state`.
-fn in_python(text: &str) -> String {
-    let mut said = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find("--") {
-        let (before, after) = (&rest[..at], &rest[at + 2..]);
-        let end = after.find(|it: char| !(it.is_ascii_alphanumeric() || it == '-'));
-        let name = &after[..end.unwrap_or(after.len())];
-        said.push_str(before);
-        let quoted = before.ends_with('`');
-        if name.is_empty() {
-            said.push_str("--");
-        } else {
-            let name = match name {
-                "seed" => "random_state".to_owned(),
-                "out" => "folder".to_owned(),
-                other => other.replace('-', "_"),
-            };
-            said.push_str(&if quoted { name } else { format!("`{name}`") });
-        }
-        rest = &after[end.unwrap_or(after.len())..];
-    }
-    said + rest
 }

@@ -101,7 +101,8 @@ def test_a_second_fit_warns(lines: list[str], histories: csr_matrix) -> None:
     with pytest.warns(PrivacyWarning, match="epsilon 3 together"):
         Typeahead(epsilon=2.0).fit(lines[: len(lines) // 2])
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.filterwarnings("error", message="this data")
+        warnings.filterwarnings("ignore", message="this fit is NOT private")
         WordVectors(random_state=1).fit(lines)
         WordVectors(method="none").fit(lines)
         Recommender().fit(histories)
@@ -236,6 +237,73 @@ def test_what_is_not_fitted_says_so() -> None:
     for model in (WordVectors(), Recommender(), Typeahead(), LogisticRegression()):
         with pytest.raises(NotFittedError):
             model.certificate_  # noqa: B018
+
+
+def test_what_is_not_private_warns(lines: list[str]) -> None:
+    """A seed is a reflex of many, and takes the promise away."""
+    with pytest.warns(PrivacyWarning, match="NOT private: a seed"):
+        WordVectors(random_state=1).fit(lines)
+    with pytest.warns(PrivacyWarning, match="NOT private: its method"):
+        WordVectors(method="none").fit(lines)
+
+
+FORKED = """
+import os, sys
+from organza import WordVectors
+from organza.ledger import Budget
+from organza.mechanisms import count
+lines = ["bread and butter", "salt and pepper"] * 500
+model = WordVectors(vocabulary=["bread", "salt"]).fit(lines)
+budget = Budget(1.0, 1e-6, unit="line")
+child = os.fork()
+if child == 0:
+    del model
+    try:
+        count(10, epsilon=1.0, budget=budget)
+    except Exception as refused:
+        os._exit(7 if "another process" in str(refused) else 1)
+    os._exit(2)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+assert model.certificate_["private"]
+print(count(10, epsilon=1.0, budget=budget))
+"""
+
+
+def test_a_forked_process_takes_nothing_away() -> None:
+    """Neither the folder of a fit nor a budget in memory."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORKED],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_lists_of_a_run_that_goes_on_stand_beside_it(lines: list[str], tmp_path: Path) -> None:
+    """The same words are the same settings, each time."""
+    model = WordVectors(vocabulary=["bread", "salt"], folder=tmp_path / "run").fit(lines)
+    assert (tmp_path / "run.vocabulary_file.txt").read_text() == "bread\nsalt\n"
+    assert sorted(model.words_) == ["bread", "salt"]
+
+
+def test_an_interruption_that_comes_too_late_is_not_lost(
+    histories: csr_matrix, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model is there, and what comes after the fit is not."""
+    from organza import _organza
+
+    def late(*words: Any, **more: Any) -> Any:
+        notes, result, _ = run(*words, **more)
+        return notes, result, True
+
+    run = _organza.run
+    monkeypatch.setattr(_organza, "run", late)
+    model = Recommender()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(histories)
+    assert model.private_
 
 
 def test_without_privacy_there_is_no_promise(lines: list[str], histories: csr_matrix) -> None:

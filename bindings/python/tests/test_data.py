@@ -19,6 +19,7 @@ from organza import (
     Typeahead,
     WordVectors,
 )
+from organza._organza import dense_rows
 from organza._organza import histories as lent
 
 WORDS = ["bread", "butter", "salt", "pepper"]
@@ -75,6 +76,36 @@ def test_events_of_every_library(
     assert model.recommend([1], n=3) == usual.recommend([1], n=3)
 
 
+def test_columns_alone_are_lines(lines: list[str]) -> None:
+    """A column of a frame is iterated; a line of nobody is left out where others are somebody's."""
+    usual = WordVectors(random_state=1).fit(lines)
+    for column in (
+        pytest.importorskip("pandas").Series(lines),
+        pytest.importorskip("polars").Series(lines),
+        np.array(lines, dtype=object),
+    ):
+        model = WordVectors(random_state=1).fit(column)
+        np.testing.assert_array_equal(model.vectors_, usual.vectors_)
+    who: list[Any] = [number % 700 for number in range(len(lines))]
+    usual = WordVectors(random_state=1).fit(lines, units=who)
+    more = WordVectors(random_state=1).fit([*lines, "no", "body"], units=[*who, None, np.nan])
+    np.testing.assert_array_equal(more.vectors_, usual.vectors_)
+
+
+def test_arrays_that_stand_askew() -> None:
+    """Numbers are read where they are only where such numbers may stand."""
+    buffer = np.zeros(8 * 600 + 1, dtype=np.uint8)
+    askew = np.frombuffer(buffer, dtype=np.float64, offset=1).reshape(200, 3)
+    y = np.arange(200) % 2
+    with pytest.raises(DataError, match="contiguous"):
+        dense_rows(askew, None, None)
+    LogisticRegression(random_state=1).fit(askew, y)
+    strided = np.zeros((200, 6))[:, ::2]
+    LogisticRegression(random_state=1).fit(strided, y)
+    truths = np.full((30, 2), 2, dtype=np.uint8).view(bool)
+    Recommender(random_state=1).fit(truths)
+
+
 def test_lines_may_come_from_a_generator(lines: list[str]) -> None:
     """Text that does not fit into memory is read once, as it comes."""
     usual = WordVectors(random_state=1).fit(lines)
@@ -121,6 +152,15 @@ def broken() -> Iterator[str]:
         (lambda: LogisticRegression().fit([[np.nan], [1.0]], [0, 1]), DataError),
         (lambda: LogisticRegression(classes=[0, 1]).fit([[0.0], [1.0]], [0, 2]), DataError),
         (lambda: LogisticRegression().fit([[0.0], [1.0]], [0, 1], units=[1]), DataError),
+        (lambda: LogisticRegression().fit([[0.0], [1.0]], [0, 1], units=[1, None]), DataError),
+        (lambda: LogisticRegression(user_column="who").fit([[0.0], [1.0]], [0, 1]), SettingsError),
+        (lambda: LogisticRegression(classes=[0, 1, 1]).fit([[0.0], [1.0]], [0, 1]), SettingsError),
+        (lambda: LogisticRegression(label_column="y").fit([[0.0]], [0]), DataError),
+        (lambda: LogisticRegression(options={"test": "x"}).fit(np.eye(2), [0, 1]), SettingsError),
+        (lambda: WordVectors(unit="line").fit(["a b"] * 9, units=range(9)), SettingsError),
+        (lambda: WordVectors(epsilon=None).fit(["a b"]), SettingsError),  # type: ignore[arg-type]
+        (lambda: WordVectors().fit([None, "a b"]), DataError),
+        (lambda: Recommender(items=["a\nb", "c"]).fit(np.eye(2)), SettingsError),
     ],
 )
 def test_bad_input_is_refused(

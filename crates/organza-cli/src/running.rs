@@ -111,7 +111,7 @@ impl RunOptions {
         path: &Path,
         output: &Output,
         session: impl FnOnce() -> Result<Session<A>, SessionError> + Send,
-        show: impl FnOnce(&RunFolder, Trained<A>) -> anyhow::Result<()>,
+        show: impl FnOnce(&RunFolder, Trained<A>) -> anyhow::Result<()> + Send,
     ) -> anyhow::Result<()> {
         let begun = Instant::now();
         let mut pool = rayon::ThreadPoolBuilder::new();
@@ -121,8 +121,8 @@ impl RunOptions {
         let also = output.caller().and_then(|caller| caller.watcher.clone());
         let stages = Arc::new(Stages::alone(output.telling()).also_for(also));
         let mut progress = Progress::new(stages.clone(), &output.stop()?);
-        let watching = organza_progress::watch(stages);
-        let outcome = pool.build()?.install(|| -> Result<_, SessionError> {
+        let pool = pool.start_handler(move |_| organza_progress::watch(stages.clone())).build()?;
+        let outcome = pool.install(|| -> Result<_, SessionError> {
             let session = session()?;
             let settings = session.settings().clone();
             session.torn().for_each(|torn| output.note(torn));
@@ -130,7 +130,6 @@ impl RunOptions {
             let ended = session.train(true, &mut progress)?;
             Ok((settings, ended))
         });
-        drop(watching);
         progress.clear();
         progress.notes().iter().for_each(|note| output.note(note));
         let (settings, ended) = outcome?;
@@ -143,7 +142,7 @@ impl RunOptions {
         };
         let folder = RunFolder::open(path)?;
         let (made, elapsed) = (progress.made(), begun.elapsed());
-        show(&folder, Trained { settings, finished, made, elapsed })?;
+        pool.install(|| show(&folder, Trained { settings, finished, made, elapsed }))?;
         if !self.keep_private {
             folder.forget_private()?;
         }

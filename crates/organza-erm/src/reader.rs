@@ -36,8 +36,11 @@ impl Reader {
     /// Reads the rows of a file; those that make no sense are left out.
     pub(crate) fn read(&self, path: &Path, labels: LabelKind) -> Result<SparseRows, FitError> {
         Ok(match &self.columns {
-            Some(columns) => read_table(path, self.format, columns, labels)?,
-            None => {
+            // Without features they only name the classes of a matrix.
+            Some(columns) if !columns.features.is_empty() => {
+                read_table(path, self.format, columns, labels)?
+            }
+            _ => {
                 let named = self.grouped && labels != LabelKind::Ignored;
                 let grouped = if named { Grouped::ByName } else { Grouped::No };
                 read_libsvm(path, self.features, labels, grouped)?

@@ -1,6 +1,6 @@
 //! What long work is at, for whoever watches it.
 //!
-//! Code that takes long says so by a [`Stage`]: it begins, moves on and ends. One watcher of the whole program may look on;
+//! Code that takes long says so by a [`Stage`]: it begins, moves on and ends. A watcher of its thread may look on;
 //! without one a stage costs next to nothing.
 //!
 //! ```
@@ -20,12 +20,15 @@
 #![forbid(unsafe_code)]
 
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-/// Who watches, if anybody does.
-static WATCHER: RwLock<Option<Arc<dyn Watch>>> = RwLock::new(None);
+thread_local! {
+    /// Who watches what this thread does, if anybody does.
+    static WATCHER: RefCell<Option<Arc<dyn Watch>>> = const { RefCell::new(None) };
+}
 
 /// How finely the part of a hidden size is told.
 const HUNDREDTHS: f64 = 100.0;
@@ -67,7 +70,7 @@ pub struct Stage {
 impl Stage {
     /// Begins a stage.
     pub fn begin(name: impl Into<Cow<'static, str>>, size: Size) -> Self {
-        Self::watched_by(WATCHER.read().unwrap_or_else(PoisonError::into_inner).clone(), name, size)
+        Self::watched_by(WATCHER.with_borrow(Clone::clone), name, size)
     }
 
     /// Begins a stage that somebody in particular sees, or nobody.
@@ -155,25 +158,16 @@ impl<R: std::io::Read> std::io::Read for Reader<R> {
     }
 }
 
-/// From now on `watcher` sees every stage that begins, in place of anybody before, until what is returned is dropped.
-pub fn watch(watcher: Arc<dyn Watch>) -> Watching {
-    *WATCHER.write().unwrap_or_else(PoisonError::into_inner) = Some(watcher);
-    Watching(())
-}
-
-/// Somebody watches, as long as this lives.
-pub struct Watching(());
-
-impl Drop for Watching {
-    fn drop(&mut self) {
-        *WATCHER.write().unwrap_or_else(PoisonError::into_inner) = None;
-    }
+/// From now on `watcher` sees every stage that begins on this thread, in place of anybody before. Each thread of a pool has to
+/// call it: so several runs of one program are watched apart.
+pub fn watch(watcher: Arc<dyn Watch>) {
+    WATCHER.set(Some(watcher));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Mutex;
+    use std::sync::{Mutex, PoisonError};
 
     #[derive(Default)]
     struct Notes(Mutex<Vec<String>>);
@@ -199,11 +193,10 @@ mod tests {
         }
     }
 
-    /// One test, because there is one watcher in the program.
     #[test]
-    fn a_watcher_sees_phases_while_it_watches_and_no_hidden_size() {
+    fn a_watcher_sees_phases_of_its_thread_and_no_hidden_size() {
         let notes = Arc::new(Notes::default());
-        let watching = watch(notes.clone());
+        watch(notes.clone());
         let hidden = Stage::begin("counting", Size::Hidden(777));
         hidden.add(200);
         drop(hidden);
@@ -212,8 +205,9 @@ mod tests {
         let mut reader = Reader::new(&b"12345678"[..], read);
         let copied = std::io::copy(&mut reader, &mut std::io::sink());
         assert_eq!(copied.ok(), Some(8));
-        drop((reader, watching));
-        Stage::begin("unseen", Size::Unknown).add(1);
+        drop(reader);
+        let elsewhere = || Stage::begin("unseen", Size::Unknown).add(1);
+        assert!(std::thread::spawn(elsewhere).join().is_ok());
         let seen = notes.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         assert_eq!(
             seen,

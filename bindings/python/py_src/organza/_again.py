@@ -24,7 +24,14 @@ _before: list[tuple[frozenset[int], str, float]] = []
 
 
 def _hashes(data: Any) -> frozenset[int]:
-    """Give the smallest hashes of rows; none of what cannot be looked at without reading it."""
+    """Give the smallest hashes of rows; none of what cannot be looked at, and is refused elsewhere if it cannot be used."""
+    try:
+        return _hashes_of(data)
+    except (TypeError, ValueError, OverflowError):
+        return frozenset()
+
+
+def _hashes_of(data: Any) -> frozenset[int]:
     if is_path(data):
         status = os.stat(data) if os.path.exists(data) else None
         stamp = (os.path.abspath(data), status and (status.st_mtime_ns, status.st_size))

@@ -7,6 +7,9 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from organza import _organza
 from organza._organza import HANDED_OVER, Data
 from organza.exceptions import DataError
@@ -22,12 +25,19 @@ def is_path(source: object) -> bool:
 
 def is_table(source: object) -> bool:
     """Whether it is a table of pandas, polars, pyarrow, duckdb or others."""
-    return hasattr(source, "__arrow_c_stream__")
+    # A column alone has the interface too, and neither of the others.
+    columns = hasattr(source, "columns") or hasattr(source, "schema")
+    return hasattr(source, "__arrow_c_stream__") and columns
 
 
 def is_sparse(source: object) -> bool:
     """Whether it is a sparse matrix of scipy."""
     return hasattr(source, "tocsr") and hasattr(source, "nnz")
+
+
+def in_place(array: Any, dtype: Any = None) -> NDArray[Any]:
+    """Give an array whose numbers stand one after another, where such numbers may stand; itself if they do."""
+    return np.require(array, dtype, ["C", "A"])
 
 
 def table(source: Any) -> Data:
@@ -58,8 +68,9 @@ def first_of(source: Any) -> tuple[Any, Iterator[Any]]:
         raise DataError(
             f"{type(source).__name__} is not data that can be read: give a path, a table, or lines"
         ) from None
-    first = next(members, None)
-    return first, iter(()) if first is None else chain([first], members)
+    none: Any = object()
+    first = next(members, none)
+    return (None, iter(())) if first is none else (first, chain([first], members))
 
 
 def text(

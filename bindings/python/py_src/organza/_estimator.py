@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import os
+import shutil
 import tempfile
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from organza._again import warn_of_another_fit
 from organza._organza import Data
 from organza._run import Run, fit
-from organza.exceptions import RunError, SettingsError
+from organza.exceptions import PrivacyWarning, RunError, SettingsError
 from organza.ledger import RunLedger, read
 
 if TYPE_CHECKING:
@@ -91,9 +94,13 @@ class PrivateEstimator(BaseEstimator):
         shared = {**(self._budget() if private else {}), "seed": seed}
         if private and self.ledger is None and seed is None:
             warn_of_another_fit(type(self).__name__, source, self.epsilon)
+        if data is not None and "test" in (self.options or {}):
+            raise SettingsError("`test` is for files: measure what is handed over by `score`")
         with tempfile.TemporaryDirectory(prefix="organza-") as place:
+            # Those of a run that can go on stand beside it, under the same name each time.
+            beside = f"{place}/" if self.folder is None else f"{os.fspath(self.folder)}."
             written = {
-                name: _written(Path(place) / f"{name}.txt", members)
+                name: _written(Path(f"{beside}{name}.txt"), members)
                 for name, members in (lists or {}).items()
             }
             options = {**settings, **written, **shared, **(self.options or {})}
@@ -107,6 +114,14 @@ class PrivateEstimator(BaseEstimator):
             )
 
         self._load()
+        if not self.private_:
+            warnings.warn(
+                f"this fit is NOT private: {'its method promises nothing' if seed is None else 'a seed can be repeated'}",
+                PrivacyWarning,
+                stacklevel=4,
+            )
+        if self._run.interrupted:
+            raise KeyboardInterrupt
 
     def _load(self) -> None:
         """Read the model of the run."""
@@ -124,9 +139,15 @@ class PrivateEstimator(BaseEstimator):
         seed: Any = self.random_state
         if seed is None:
             return None
-        return int(seed.randint(2**31 - 1)) if hasattr(seed, "randint") else int(seed)
+        for draw in ("randint", "integers"):
+            if hasattr(seed, draw):
+                return int(getattr(seed, draw)(2**31 - 1))
+        return int(seed)
 
     def _budget(self) -> dict[str, Any]:
+        for name in ("epsilon", "delta"):
+            if getattr(self, name) is None or isinstance(getattr(self, name), bool):
+                raise SettingsError(f"`{name}` is {getattr(self, name)}: a number is expected")
         ledger, dataset = self.ledger, None
         if hasattr(ledger, "path"):
             ledger, dataset = ledger.path, getattr(ledger, "name", None)
@@ -203,23 +224,28 @@ class PrivateEstimator(BaseEstimator):
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Copy the folder of the run, which the command line tool reads, to a new `folder`."""
-        import shutil
-
-        return Path(shutil.copytree(self._fitted().folder, folder))
+        private = shutil.ignore_patterns("private")
+        return Path(shutil.copytree(self._fitted().folder, folder, ignore=private))
 
     def _repr_html_(self) -> str:
         if not self.__sklearn_is_fitted__():
-            return f"<pre>{self!r}</pre>"
+            return f"<pre>{html.escape(repr(self))}</pre>"
         return self._fitted().card()
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
 
-def _written(path: Path, members: Iterable[str]) -> Path:
+def one_line_each(name: str, members: Iterable[Any]) -> list[str]:
+    """Give the members of a list as texts, each of which is one line."""
     lines = [str(member) for member in members]
     for line in lines:
-        if "\n" in line or "\r" in line or not line.strip():
-            raise SettingsError(f"{line!r} cannot be a member of `{path.stem}`: it is not one line")
+        if len(line.splitlines()) != 1 or not line.strip():
+            raise SettingsError(f"{line!r} cannot be a member of `{name}`: it is not one line")
+    return lines
+
+
+def _written(path: Path, members: Iterable[Any]) -> Path:
+    lines = one_line_each(path.name.split(".")[-2], members)
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return path

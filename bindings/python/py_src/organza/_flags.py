@@ -22,6 +22,8 @@ def flags(options: Mapping[str, Any]) -> list[str]:
     words: list[str] = []
     for name, value in options.items():
         flag = "--" + name.replace("_", "-")
+        if hasattr(value, "item"):
+            value = value.item()
         if value is None or value is False:
             continue
         if value is True:

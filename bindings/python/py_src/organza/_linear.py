@@ -14,7 +14,7 @@ from organza import _data, _organza
 from organza._checks import checked
 from organza._estimator import ClassifierMixin, PrivateEstimator, RegressorMixin
 from organza._organza import HANDED_OVER, Data, LinearModel
-from organza.exceptions import DataError, PrivacyWarning
+from organza.exceptions import DataError, PrivacyWarning, SettingsError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -80,7 +80,7 @@ class _Linear(PrivateEstimator):
         numeric: Any = self.numeric
         if isinstance(numeric, Mapping):
             numeric = [
-                name if ends is None else f"{name}={ends[0]!r}:{ends[1]!r}"
+                name if ends is None else f"{name}={float(ends[0])!r}:{float(ends[1])!r}"
                 for name, ends in numeric.items()
             ]
         return {
@@ -96,6 +96,12 @@ class _Linear(PrivateEstimator):
     def _is_table(self) -> bool:
         return any(getattr(self, name) is not None for name in (*_COLUMNS, "label_column"))
 
+    def _refuse_beside_a_table(self, y: Any, units: Any) -> None:
+        if y is not None:
+            raise DataError("`label_column` names the labels: leave `y` out")
+        if units is not None:
+            raise DataError("name a `user_column` of the table: leave `units` out")
+
     def _fit_table(self, X: Any, classes: list[str]) -> None:
         """Fit to named columns of a table or a file."""
         settings = {**self._settings(), **self._columns()}
@@ -104,15 +110,16 @@ class _Linear(PrivateEstimator):
             where: dict[str, Any] = {"data": X}
         else:
             data, where = _data.table(X), {"data": HANDED_OVER, "format": "arrow"}
-        if classes:
-            settings["classes"] = ",".join(classes)
+        settings["classes"] = ",".join(classes) or None
         self._fit("linear", {**settings, **where}, data, X)
 
     def _fit_matrix(
         self, X: Any, labels: NDArray[np.float64], units: Any, classes: list[str], source: Any
     ) -> None:
         """Fit to a matrix and numbers as labels."""
-        groups = None if units is None else [str(unit) for unit in units]
+        if self.user_column is not None:
+            raise SettingsError("`user_column` is for tables whose columns are named: give `units`")
+        groups = None if units is None else [_named(unit) for unit in units]
         if groups is not None and len(groups) != len(labels):
             raise DataError(
                 f"`units` has {len(groups)} members, but there are {len(labels)} rows"
@@ -124,7 +131,7 @@ class _Linear(PrivateEstimator):
             "user_column": None if groups is None else "units",
             "classes": ",".join(classes) or None,
         }
-        data = _rows(X, np.ascontiguousarray(labels), groups)
+        data = _rows(X, _data.in_place(labels, np.float64), groups)
         self._fit("linear", settings, data, source)
 
     def _load(self) -> None:
@@ -157,13 +164,25 @@ class _Linear(PrivateEstimator):
         return tags
 
 
+def _named(unit: Any) -> str:
+    """Give the name of whoever a row belongs to."""
+    if unit is None or unit != unit or not str(unit).strip():
+        raise DataError(f"`units` names nobody for a row: {unit!r}")
+    return str(unit)
+
+
 def _rows(X: Any, labels: NDArray[np.float64] | None, groups: list[str] | None) -> Data:
     if _data.is_sparse(X):
         matrix = X.tocsr()
         return _organza.sparse_rows(
-            matrix.indptr, matrix.indices, matrix.data, int(X.shape[1]), labels, groups
+            _data.in_place(matrix.indptr),
+            _data.in_place(matrix.indices),
+            _data.in_place(matrix.data),
+            int(X.shape[1]),
+            labels,
+            groups,
         )
-    return _organza.dense_rows(np.ascontiguousarray(X, dtype=np.float64), labels, groups)
+    return _organza.dense_rows(_data.in_place(X, np.float64), labels, groups)
 
 
 class LogisticRegression(ClassifierMixin, _Linear):
@@ -279,9 +298,13 @@ class LogisticRegression(ClassifierMixin, _Linear):
         self
         """
         if self._is_table():
+            self._refuse_beside_a_table(y, units)
+            classes = np.asarray([0, 1] if self.classes is None else list(self.classes))
             names = [] if self.classes is None else [str(name) for name in self.classes]
+            if names != (_names(classes) if names else []):
+                raise SettingsError("`classes` of a table are names without commas, each once")
             self._fit_table(X, names)
-            self.classes_ = np.asarray([0, 1] if self.classes is None else list(self.classes))
+            self.classes_ = classes
             return self
         source = X
         if y is None:
@@ -290,8 +313,8 @@ class LogisticRegression(ClassifierMixin, _Linear):
         declared = self.classes
         if declared is None:
             _check_targets(y)
-            self.classes_ = np.unique(y)
-            if not set(self.classes_.tolist()) <= {0, 1}:
+            classes = np.unique(y)
+            if not set(classes.tolist()) <= {0, 1}:
                 warnings.warn(
                     "which classes there are was taken from the labels, and is public from now on: declare them by "
                     "`classes`",
@@ -299,15 +322,18 @@ class LogisticRegression(ClassifierMixin, _Linear):
                     stacklevel=2,
                 )
         else:
-            self.classes_ = np.asarray(list(declared))
-        if len(self.classes_) < 2:
+            classes = np.asarray(list(declared))
+            if len(np.unique(classes)) != len(classes):
+                raise SettingsError("`classes` names a class twice")
+        if len(classes) < 2:
             raise DataError("there has to be more than one class, but the data has 1 class")
-        known = {name: place for place, name in enumerate(self.classes_.tolist())}
+        known = {name: place for place, name in enumerate(classes.tolist())}
         try:
             labels = np.asarray([known[label] for label in y.tolist()], dtype=np.float64)
         except KeyError as unknown:
             raise DataError(f"the label {unknown} is not one of `classes`") from None
-        self._fit_matrix(X, labels, units, _names(self.classes_), source)
+        self._fit_matrix(X, labels, units, _names(classes), source)
+        self.classes_ = classes
         return self
 
     def _shaped_intercept(self, intercepts: NDArray[np.float64]) -> Any:
@@ -421,6 +447,7 @@ class _Regression(RegressorMixin, _Linear):
         self
         """
         if self._is_table():
+            self._refuse_beside_a_table(y, units)
             self._fit_table(X, [])
             return self
         source = X

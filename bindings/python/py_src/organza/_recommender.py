@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from organza import _data, _organza
 from organza._checks import checked
-from organza._estimator import PrivateEstimator
+from organza._estimator import PrivateEstimator, one_line_each
 from organza._organza import HANDED_OVER, Data, RecommenderModel
 from organza.exceptions import DataError, SettingsError
 
@@ -176,26 +176,21 @@ class Recommender(PrivateEstimator):
             values = np.ascontiguousarray(X[X != 0])
         else:
             starts, indices, values = X.indptr, X.indices, X.data
-        if values.dtype.type not in (
-            np.float32,
-            np.float64,
-            np.int32,
-            np.int64,
-            np.int8,
-            np.uint8,
-            np.bool_,
-        ):
+        if values.dtype == bool:
+            values = values.view(np.uint8)
+        elif values.dtype.type not in (np.float32, np.float64, np.int32, np.int64, np.int8, np.uint8):
             values = values.astype(np.float32)
         full = self.full_weight
         if full is not None and not (isinstance(full, (int, float)) and 0 < full < np.inf):
             raise SettingsError(f"`full_weight` is {full}, but must be a positive number")
         width = int(X.shape[1])
         items = range(width) if self.items is None else self.items
-        names = [str(item) for item in items]
+        names = one_line_each("items", items)
         if len(names) != width:
             raise SettingsError(f"`items` names {len(names)} items, but the matrix has {width} columns")
         if len(set(names)) != width:
             raise SettingsError("`items` names an item twice")
+        starts, indices, values = (_data.in_place(it) for it in (starts, indices, values))
         return _organza.histories(starts, indices, values, names, self.full_weight)
 
     def _events(self, X: Any) -> tuple[Data | None, dict[str, Any], dict[str, Any]]:

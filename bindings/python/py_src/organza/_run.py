@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import shutil
 import tempfile
 import weakref
@@ -33,9 +34,11 @@ class Run:
     def __init__(self, folder: Path, *, own: bool, notes: list[str]) -> None:
         self.folder = folder
         self.notes = notes
+        #: Whether somebody wanted to stop the run when it was too late.
+        self.interrupted = False
         self._own = own
         if own:
-            weakref.finalize(self, shutil.rmtree, folder.parent, ignore_errors=True)
+            weakref.finalize(self, _removed, folder.parent, os.getpid())
 
     def json(self, name: str) -> Any:
         """Read a file of the run."""
@@ -101,6 +104,12 @@ class Run:
         Run.__init__(self, folder, own=True, notes=state["notes"])
 
 
+def _removed(place: Path, process: int) -> None:
+    """Take away a place that this process has made, and not the one that it was forked from."""
+    if os.getpid() == process:
+        shutil.rmtree(place, ignore_errors=True)
+
+
 def fit(
     command: str,
     options: Mapping[str, Any],
@@ -119,7 +128,7 @@ def fit(
     place = Path(tempfile.mkdtemp(prefix="organza-")) / "run" if own else Path(folder)
     bar, words = chosen(progress)
     try:
-        notes, _ = _organza.run(
+        notes, _, interrupted = _organza.run(
             [command, *flags({**options, "threads": threads, "out": str(place)}), *words],
             data,
             bar,
@@ -134,4 +143,6 @@ def fit(
             bar.close()
     for note in notes:
         _log.info(note)
-    return Run(place, own=own, notes=notes)
+    run = Run(place, own=own, notes=notes)
+    run.interrupted = interrupted
+    return run

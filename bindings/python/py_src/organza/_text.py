@@ -9,6 +9,7 @@ from typing import Any
 from organza import _data
 from organza._estimator import PrivateEstimator
 from organza._organza import Data
+from organza.exceptions import SettingsError
 
 #: A public list of words, or where it is.
 Words = str | os.PathLike[str] | Sequence[str]
@@ -32,6 +33,8 @@ class TextEstimator(PrivateEstimator):
     ) -> None:
         """Fit to text, with the settings that only this estimator has."""
         data, where = _data.text(X, units, self.text_column, self.user_column)
+        if units is not None and self.unit not in (None, "user"):
+            raise SettingsError(f"`unit` is {self.unit}, but `units` says whose each line is")
         words, word_lists = words_of(self.vocabulary)
         stop, stop_lists = stop_words_of(self.stop_words)
         settings = {

@@ -48,6 +48,6 @@ def audit(run: PrivateEstimator | str | os.PathLike[str], **options: Any) -> dic
     True
     """
     folder = run._fitted().folder if isinstance(run, PrivateEstimator) else Path(run)
-    _, result = _organza.run(["audit", str(folder), *flags(options)])
+    _, result, _ = _organza.run(["audit", str(folder), *flags(options)])
     found: dict[str, Any] = json.loads(result or "{}")
     return found

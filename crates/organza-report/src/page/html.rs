@@ -20,9 +20,8 @@ impl Page {
     /// The page: one file that needs no other and asks nothing of a network.
     pub fn html(&self) -> String {
         let title = escaped(&self.title);
-        let warnings: String = self
-            .warnings
-            .iter()
+        let warnings = self.warnings.iter().chain(&self.remarks);
+        let warnings: String = warnings
             .map(|text| format!("<p class=\"warning\" role=\"note\">{}</p>\n", prose(text)))
             .collect();
         let facts: String = self.facts.iter().map(Fact::html).collect();

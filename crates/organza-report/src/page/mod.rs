@@ -47,6 +47,8 @@ pub struct Page {
     title: String,
     lead: String,
     warnings: Vec<String>,
+    /// From the data without noise.
+    remarks: Vec<String>,
     facts: Vec<Fact>,
     sections: Vec<Section>,
 }
@@ -88,6 +90,7 @@ impl Page {
             title: title.into(),
             lead: String::new(),
             warnings: Vec::new(),
+            remarks: Vec::new(),
             facts: Vec::new(),
             sections: Vec::new(),
         }
@@ -102,6 +105,12 @@ impl Page {
     /// Something that nobody may overlook, such as that there is no privacy.
     pub fn warning(mut self, text: impl Into<String>) -> Self {
         self.warnings.push(text.into());
+        self
+    }
+
+    /// Something about the data that nobody may overlook, from the data without noise: it makes the page *not private*.
+    pub fn remark(mut self, text: &str) -> Self {
+        self.remarks.push(format!("Not private, from the data without noise: {text}."));
         self
     }
 
@@ -122,7 +131,7 @@ impl Page {
     /// Whether all that it shows may be published: it has neither marks nor warnings, which say that there is no promise,
     /// or something about the data.
     pub fn is_private(&self) -> bool {
-        self.warnings.is_empty() && !self.has_marks()
+        self.warnings.is_empty() && self.remarks.is_empty() && !self.has_marks()
     }
 
     /// Whether anything on it is marked as not private.

@@ -168,7 +168,7 @@ impl<S: RunSettings> RunFiles<S> {
         }
         let remarks = self.summary.get("remarks").and_then(|remarks| remarks.as_array());
         for remark in remarks.into_iter().flatten().filter_map(|remark| remark.as_str()) {
-            page = page.warning(format!("Not private, from the data without noise: {remark}."));
+            page = page.remark(remark);
         }
         page = first
             .into_iter()
