@@ -26,8 +26,9 @@ from organza.exceptions import (
 
 if TYPE_CHECKING:
     from organza import accounting, audit, ledger, mechanisms, plots
-    from organza._linear import LinearRegression, LogisticRegression, PoissonRegression
+    from organza._logistic import LogisticRegression
     from organza._recommender import Recommender
+    from organza._regression import LinearRegression, PoissonRegression
     from organza._typeahead import Typeahead
     from organza._words import WordVectors
 
@@ -53,9 +54,9 @@ __all__ = [
 ]
 
 _PLACES = {
-    "LinearRegression": "_linear",
-    "LogisticRegression": "_linear",
-    "PoissonRegression": "_linear",
+    "LinearRegression": "_regression",
+    "LogisticRegression": "_logistic",
+    "PoissonRegression": "_regression",
     "Recommender": "_recommender",
     "Typeahead": "_typeahead",
     "WordVectors": "_words",
