@@ -157,6 +157,11 @@ def test_linear_models_are_those_of_the_command_line(
     sparse = LogisticRegression(random_state=5, bound=2.0).fit(csr_matrix(X), y)
     np.testing.assert_array_equal(sparse.coef_, model.coef_)
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+    # The tool goes on with what Python has saved.
+    model.save(tmp_path / "saved")
+    tool("predict", f"{tmp_path}/saved", "--data", str(path), "--out", f"{tmp_path}/said.csv")
+    said = [float(line.split(",")[-1]) for line in (tmp_path / "said.csv").read_text().splitlines()[1:]]
+    np.testing.assert_allclose(said, model.predict_proba(X)[:, 1])
 
 
 def test_columns_of_a_table(tmp_path: Path) -> None:

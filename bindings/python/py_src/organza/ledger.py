@@ -64,7 +64,8 @@ class Share:
     epsilon, delta : float
         How much.
     key : str or None
-        The public name of the key that the noise came from, on the ledger of a data set.
+        What tells it from others on the ledger of a data set: for a run the public name of the
+        key of its noise, for a release of ``organza.mechanisms`` a name of its own.
     """
 
     purpose: str
