@@ -6,6 +6,7 @@ use crate::stages::Stages;
 use clap::Args;
 use organza_report::page::Page;
 use organza_report::run::RunFilesError;
+use organza_train::settings::RunSettings;
 use organza_train::{Application, Ended, Failure, Finished, RunFolder, Session, SessionError};
 use std::path::Path;
 use std::sync::Arc;
@@ -68,8 +69,20 @@ pub(crate) struct RunOptions {
 /// Above this a delta is more than one over the number of units of most data.
 const LARGE_DELTA: f64 = 1e-3;
 
+/// Says what nobody may overlook before a run: that it is not private, or what its delta means.
+pub(crate) fn note_doubts(settings: &impl RunSettings, output: &Output) {
+    let engine = settings.engine();
+    match engine.private {
+        true => warn_of_delta(engine.privacy.delta, output),
+        false => output.note(format_args!("method {}: this run is NOT private", engine.name[1])),
+    }
+    if engine.seed.is_some() {
+        output.note("with --seed the noise can be repeated: this run is NOT private");
+    }
+}
+
 /// Says what a large delta means.
-pub(crate) fn warn_of_delta(delta: f64, output: &Output) {
+fn warn_of_delta(delta: f64, output: &Output) {
     if delta > LARGE_DELTA {
         output.note(format_args!(
             "delta {delta} is about the probability that the promise fails altogether: take it well below one over the \

@@ -2,7 +2,7 @@
 
 use crate::memory::peak_megabytes;
 use crate::output::{DOUBT, GOOD, Output};
-use crate::running::Trained;
+use crate::running::{Trained, page};
 use chrono::{DateTime, Utc};
 use organza_ledger::SharedTotal;
 use organza_report::run::{doubts, headline};
@@ -11,7 +11,7 @@ use organza_train::{Application, RunFolder};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 /// The page of a run, in its folder.
@@ -167,15 +167,10 @@ impl Summary {
     }
 
     /// Writes the summary and the page of the run, and shows what came of it.
-    pub(crate) fn show(
-        &self,
-        folder: &RunFolder,
-        write_page: impl FnOnce(&Path) -> anyhow::Result<()>,
-        output: &Output,
-    ) -> anyhow::Result<()> {
+    pub(crate) fn show(&self, folder: &RunFolder, output: &Output) -> anyhow::Result<()> {
         let text = serde_json::to_string_pretty(self)? + "\n";
         folder.write(&folder.file("summary.json"), text.as_bytes())?;
-        write_page(folder.path())?;
+        page(folder.path())?.write(folder.path(), REPORT)?;
         output.result(self)
     }
 }

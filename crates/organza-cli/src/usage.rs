@@ -1,6 +1,7 @@
 //! Command lines that parse and yet make no sense together.
 
 use organza_ledger::EventError;
+use organza_train::SettingError;
 use std::fmt::Display;
 use thiserror::Error;
 
@@ -40,6 +41,11 @@ impl UsageError {
         };
         let EventError { value, expected, .. } = error;
         Self::value(flag, value, expected)
+    }
+
+    /// A setting that makes no sense.
+    pub(crate) fn setting(error: &SettingError) -> Self {
+        Self::new(error.to_string(), format!("give another value for `{}`", error.setting))
     }
 
     /// A flag whose value is out of range.

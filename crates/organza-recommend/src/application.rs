@@ -300,9 +300,6 @@ pub fn fit_data(
     data: RecommenderData,
     settings: Settings,
 ) -> Result<(FittedRecommender, Certificate), Failure> {
-    let session = organza_train::Session::<RecommenderRun>::in_memory(settings, data)?;
-    match session.train(false, &mut ())? {
-        organza_train::Ended::Finished(finished) => Ok((finished.model, finished.certificate)),
-        organza_train::Ended::Interrupted { .. } => Err("interrupted".into()),
-    }
+    let finished = crate::Session::fit(settings, data)?;
+    Ok((finished.model, finished.certificate))
 }

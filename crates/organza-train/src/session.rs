@@ -175,6 +175,19 @@ impl<A: Application> Session<A> {
         Self::begun(settings, None, false, |_| Ok(data))
     }
 
+    /// Trains on `data` to the end, in memory.
+    ///
+    /// # Errors
+    /// As [`Session::begin`] and [`Session::train`].
+    pub fn fit(settings: A::Settings, data: A::Data) -> Result<Finished<A::Model>, SessionError> {
+        match Self::in_memory(settings, data)?.train(false, &mut ())? {
+            Ended::Finished(finished) => Ok(*finished),
+            Ended::Interrupted { steps } => {
+                Err(SessionError::Changed(format!("interrupted after {steps} steps")))
+            }
+        }
+    }
+
     fn begun(
         settings: A::Settings,
         path: Option<&Path>,
@@ -270,7 +283,7 @@ impl<A: Application> Session<A> {
         if settings != begun_with {
             return Err(changed(
                 "settings.json is not what it was when the run began. Bring the old settings back, \
-                 or begin a new run by `organza train --settings`",
+                 or begin a new run",
             ));
         }
         let data = read(&settings)?;

@@ -220,11 +220,8 @@ impl Application for TypeaheadRun {
 pub fn fit(settings: Settings) -> Result<(FittedTypeahead, Certificate), Failure> {
     settings.check()?;
     let text = TypeaheadRun::read(&settings)?;
-    let session = organza_train::Session::<TypeaheadRun>::in_memory(settings, text)?;
-    match session.train(false, &mut ())? {
-        organza_train::Ended::Finished(finished) => Ok((finished.model, finished.certificate)),
-        organza_train::Ended::Interrupted { .. } => Err("interrupted".into()),
-    }
+    let finished = crate::Session::fit(settings, text)?;
+    Ok((finished.model, finished.certificate))
 }
 
 fn plan(settings: &Settings, noise: f64) -> ReleasePlan {

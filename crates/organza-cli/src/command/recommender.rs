@@ -4,8 +4,8 @@ use crate::command::ledger::LedgerOptions;
 use crate::handed::Handed;
 use crate::names::{form_parser, named};
 use crate::output::Output;
-use crate::running::{RunOptions, Trained, warn_of_delta};
-use crate::summary::{Figure, REPORT, Summary, Told};
+use crate::running::{RunOptions, Trained, note_doubts};
+use crate::summary::{Figure, Summary, Told};
 use crate::usage::UsageError;
 use clap::Args;
 use organza_data::table::TableForm;
@@ -13,7 +13,7 @@ use organza_recommend::quality::Quality;
 use organza_recommend::settings::{EventSettings, NewestEvents, WeightColumn};
 use organza_recommend::{Method, RecommenderRun, Rules, Settings};
 use organza_train::RunFolder;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The budget for whom nothing else was said.
 const EPSILON: f64 = 3.0;
@@ -136,19 +136,8 @@ impl Recommender {
             .into());
         }
         let settings = self.settings();
-        settings.check().map_err(|error| {
-            UsageError::new(
-                error.to_string(),
-                format!("give another value for `{}`", error.setting),
-            )
-        })?;
-        match self.method.is_private() {
-            true => warn_of_delta(settings.privacy.delta, output),
-            false => output.note(format!("method {}: this run is NOT private", self.method)),
-        }
-        if settings.seed.is_some() {
-            output.note("with --seed the noise can be repeated: this run is NOT private");
-        }
+        settings.check().map_err(|error| UsageError::setting(&error))?;
+        note_doubts(&settings, output);
         let begin = || {
             RunOptions::begin::<RecommenderRun>(settings, &self.out, output, |settings| {
                 handed.events(settings)
@@ -237,6 +226,5 @@ pub(super) fn show(
         file: ("items.txt", "the items; model.safetensors, what they say of each other"),
         next: "organza recommend RUN ITEM ...",
     };
-    let write_page = |path: &Path| Ok(organza_recommend::page(path)?.write(path, REPORT)?);
-    Summary::new(folder, trained, told).show(folder, write_page, output)
+    Summary::new(folder, trained, told).show(folder, output)
 }

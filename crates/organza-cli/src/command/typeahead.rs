@@ -5,8 +5,8 @@ use crate::command::ledger::LedgerOptions;
 use crate::handed::Handed;
 use crate::names::named;
 use crate::output::Output;
-use crate::running::{RunOptions, Trained, warn_of_delta};
-use crate::summary::{Figure, REPORT, Summary, Told};
+use crate::running::{RunOptions, Trained, note_doubts};
+use crate::summary::{Figure, Summary, Told};
 use crate::text::{TextOptions, WordOptions};
 use crate::usage::UsageError;
 use clap::Args;
@@ -14,7 +14,7 @@ use organza_data::settings::{DataSettings, SplitSettings};
 use organza_ledger::{Neighbouring, Unit};
 use organza_train::RunFolder;
 use organza_typeahead::{Method, Settings, Text, TypeaheadRun};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The budget for whom nothing else was said.
 const EPSILON: f64 = 3.0;
@@ -124,19 +124,8 @@ impl Typeahead {
         if let Some(problem) = self.words.contradiction(&settings.data) {
             return Err(UsageError::new(problem, "see `organza typeahead --help`").into());
         }
-        settings.check().map_err(|error| {
-            UsageError::new(
-                error.to_string(),
-                format!("give another value for `{}`", error.setting),
-            )
-        })?;
-        match self.method.is_private() {
-            true => warn_of_delta(settings.privacy.delta, output),
-            false => output.note(format!("method {}: this run is NOT private", self.method)),
-        }
-        if settings.seed.is_some() {
-            output.note("with --seed the noise can be repeated: this run is NOT private");
-        }
+        settings.check().map_err(|error| UsageError::setting(&error))?;
+        note_doubts(&settings, output);
         let begin = || {
             RunOptions::begin::<TypeaheadRun>(settings, &self.out, output, |settings| {
                 let source = handed.text(&settings.data, settings.privacy.unit)?;
@@ -201,6 +190,5 @@ pub(super) fn show(
         file: ("model.arpa", "the model for KenLM and others; model.safetensors, all of it"),
         next: "organza complete RUN TEXT",
     };
-    let write_page = |path: &Path| Ok(organza_typeahead::page(path)?.write(path, REPORT)?);
-    Summary::new(folder, trained, told).show(folder, write_page, output)
+    Summary::new(folder, trained, told).show(folder, output)
 }

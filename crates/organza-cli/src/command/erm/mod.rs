@@ -5,15 +5,15 @@ mod options;
 
 use crate::handed::Handed;
 use crate::output::Output;
-use crate::running::{RunOptions, Trained, warn_of_delta};
-use crate::summary::{Figure, REPORT, Summary, Told};
+use crate::running::{RunOptions, Trained, note_doubts};
+use crate::summary::{Figure, Summary, Told};
 use crate::usage::UsageError;
 use bounds::Bounds;
 use clap::{Args, Subcommand};
 use options::Options;
 use organza_erm::{Fitted, LARGEST_INDEX, Linear, Loss, Method, Scores, Settings};
-use organza_train::{RunFolder, SettingError};
-use std::path::{Path, PathBuf};
+use organza_train::RunFolder;
+use std::path::PathBuf;
 
 const PROMISE: &str = "\
 Fit a linear model to sparse rows with differential privacy
@@ -66,10 +66,10 @@ impl Erm {
 
     fn fit(&self, handed: Handed, output: &Output) -> anyhow::Result<()> {
         let settings = self.options.settings()?;
-        settings.check().map_err(usage)?;
+        settings.check().map_err(|error| UsageError::setting(&error))?;
         self.options.check_groups(settings.method)?;
-        warn_of_delta(settings.delta, output);
         self.notes(&settings, output);
+        note_doubts(&settings, output);
         let begin = || {
             RunOptions::begin::<Linear<'_>>(settings, &self.out, output, |settings| {
                 Ok(handed.rows(settings)?)
@@ -99,9 +99,6 @@ impl Erm {
         if sized && !self.options.declared_labels() && settings.method != Method::None {
             output
                 .note("labels larger than 1 are brought within it: say --label-bound if yours are");
-        }
-        if settings.seed.is_some() {
-            output.note("with --seed the noise can be repeated: this fit is NOT private");
         }
     }
 }
@@ -153,11 +150,5 @@ pub(super) fn show(
         file: ("coefficients.csv", "the coefficients"),
         next: "organza predict RUN --data new-rows",
     };
-    let write_page = |path: &Path| Ok(organza_erm::page(path)?.write(path, REPORT)?);
-    Summary::new(folder, trained, told).show(folder, write_page, output)
-}
-
-fn usage(error: SettingError) -> UsageError {
-    let help = format!("give another value for `{}`", error.setting);
-    UsageError::new(error.to_string(), help)
+    Summary::new(folder, trained, told).show(folder, output)
 }

@@ -2,8 +2,8 @@
 
 mod options;
 
-use crate::running::{RunOptions, Trained, warn_of_delta};
-use crate::summary::{Figure, REPORT, Summary, Told};
+use crate::running::{RunOptions, Trained, note_doubts};
+use crate::summary::{Figure, Summary, Told};
 use crate::usage::UsageError;
 use crate::{arguments::Arguments, handed::Handed, output::Output};
 use clap::error::ErrorKind;
@@ -12,7 +12,7 @@ pub(crate) use options::{Asked, Options};
 use organza_train::RunFolder;
 use organza_words::settings::Method;
 use organza_words::{Text, Words};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const PROMISE: &str = "\
 Train word vectors with differential privacy
@@ -66,10 +66,7 @@ impl Train {
             return wrong_usage(ErrorKind::ValueValidation, &problem.to_string(), output);
         }
         let why = self.options.why(&self.asked, &settings);
-        warn_of_delta(settings.privacy.delta, output);
-        if settings.seed.is_some() {
-            output.note("with --seed the noise can be repeated: this run is NOT private");
-        }
+        note_doubts(&settings, output);
         let begin = || {
             let session = RunOptions::begin::<Words>(settings, &self.out, output, |settings| {
                 let source = handed.text(&settings.data, settings.privacy.unit)?;
@@ -127,6 +124,5 @@ pub(super) fn show(
         file: ("vectors.txt", "word vectors for word2vec readers; vectors.bin, the same, binary"),
         next: "organza nearest RUN WORD",
     };
-    let write_page = |path: &Path| Ok(organza_words::page(path)?.write(path, REPORT)?);
-    Summary::new(folder, trained, told).show(folder, write_page, output)
+    Summary::new(folder, trained, told).show(folder, output)
 }
