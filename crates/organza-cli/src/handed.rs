@@ -2,7 +2,7 @@
 
 use organza_data::sparse::SparseRows;
 use organza_data::table::Table;
-use organza_erm::{FitError, LinearData};
+use organza_erm::LinearData;
 use organza_recommend::{Histories, RecommenderData};
 use organza_train::{Application, Failure};
 
@@ -52,12 +52,12 @@ impl Handed {
     pub(crate) fn rows(
         self,
         settings: &organza_erm::Settings,
-    ) -> Result<LinearData<'static>, FitError> {
-        match self {
-            Self::Nothing => LinearData::read(settings),
-            Self::Table(table) => LinearData::of_table(settings, &table),
-            Self::Rows(rows, features) => LinearData::owned(settings, rows, features),
-            Self::Histories(..) => Err(FitError::NoData),
-        }
+    ) -> Result<LinearData<'static>, Failure> {
+        Ok(match self {
+            Self::Nothing => LinearData::read(settings)?,
+            Self::Table(table) => LinearData::of_table(settings, &table)?,
+            Self::Rows(rows, features) => LinearData::owned(settings, rows, features)?,
+            Self::Histories(..) => return Err(OTHER.into()),
+        })
     }
 }

@@ -284,6 +284,57 @@ impl DataSettings {
         Ok(Some(VocabularyRelease { vocabulary: release.vocabulary, fact }))
     }
 
+    /// The first setting that makes no sense where `unit` is protected as one: its flag, what it is, and what it must be.
+    pub fn problem(&self, unit: Unit) -> Option<(&'static str, String, &'static str)> {
+        let named = self.columns.as_ref().is_none_or(|columns| columns.user.is_some());
+        let synthetic = self.synthetic_words.unwrap_or(Synthetic::WORDS);
+        let (size, least) = (self.vocabulary_size, self.minimum_count);
+        let (all, per_unit) = match self.vocabulary {
+            VocabularyOrigin::File(_) => (true, 1),
+            VocabularyOrigin::DeclaredPublic => (false, 1),
+            VocabularyOrigin::Private { words_per_unit, .. } => (false, words_per_unit),
+        };
+        let kept = size.or(least.map(|count| count as usize));
+        let text = |value: Option<u64>| value.unwrap_or_default().to_string();
+        let rules = [
+            (
+                named || unit != Unit::User,
+                "--unit",
+                unit.to_string(),
+                "another unit, or --user-column given: nothing says whose text a row of the table is",
+            ),
+            (
+                (Synthetic::WORDS..=Synthetic::MOST_WORDS).contains(&synthetic),
+                "--synthetic-words",
+                synthetic.to_string(),
+                "from 300 to 10000000",
+            ),
+            (
+                self.synthetic_lines != Some(0),
+                "--synthetic-lines",
+                text(self.synthetic_lines),
+                "at least 1",
+            ),
+            (
+                size.is_none_or(|size| size >= 2),
+                "--vocabulary-size",
+                text(size.map(|size| size as u64)),
+                "at least 2",
+            ),
+            (least != Some(0), "--minimum-count", text(least), "at least 1"),
+            (
+                !all || kept.is_none(),
+                "--vocabulary-size or --minimum-count",
+                text(kept.map(|kept| kept as u64)),
+                "left out with --vocabulary-file, whose words are all kept; or --vocabulary private as well, for other \
+                 words on top",
+            ),
+            (per_unit >= 1, "--words-per-unit", per_unit.to_string(), "at least 1"),
+        ];
+        let broken = rules.into_iter().find(|(holds, ..)| !holds);
+        broken.map(|(_, setting, value, expected)| (setting, value, expected))
+    }
+
     /// Whether the words come from the data and are not declared public.
     pub fn has_own_words(&self) -> bool {
         matches!(self.vocabulary, VocabularyOrigin::Private { .. }) && self.path.is_some()

@@ -134,6 +134,17 @@ pub fn optional<T: ToString>(
     }
 }
 
+/// A setting that makes no sense: its flag, what it is, and what it must be.
+pub type Problem = (&'static str, String, &'static str);
+
+/// Refuses what a part of the settings says of itself.
+///
+/// # Errors
+/// Names the setting.
+pub fn no_problem(problem: Option<Problem>) -> Result<(), SettingError> {
+    problem.map_or(Ok(()), |(setting, value, expected)| require(setting, value, false, expected))
+}
+
 /// Refuses a value that does not fit.
 ///
 /// # Errors

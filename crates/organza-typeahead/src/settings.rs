@@ -1,12 +1,10 @@
 //! The settings of a typeahead, as they stand in `settings.json`.
 
 use crate::network;
-use organza_data::settings::{DataSettings, SplitSettings, VocabularyOrigin};
-use organza_data::{CanarySettings, Synthetic};
+use organza_data::CanarySettings;
+use organza_data::settings::{DataSettings, SplitSettings};
 use organza_ledger::{LedgerSettings, Neighbouring, Unit};
-use organza_train::check::{
-    AT_LEAST_ONE, BETWEEN, SettingError, at_least_one, is_between, optional, require,
-};
+use organza_train::check::{BETWEEN, SettingError, is_between, no_problem, require};
 use organza_train::settings::{EngineSettings, PrivacySettings, RunSettings, Steps};
 use serde::{Deserialize, Serialize};
 
@@ -117,41 +115,22 @@ impl Settings {
         let unit = privacy.unit;
         let is_unit = matches!(unit, Unit::User | Unit::Document | Unit::Line);
         require("--unit", unit, is_unit, "user, document or line")?;
-        let named = data.columns.as_ref().is_none_or(|columns| columns.user.is_some());
-        let expected =
-            "another unit, or --user-column given: nothing says whose text a row of the table is";
-        require("--unit", unit, named || unit != Unit::User, expected)?;
+        no_problem(data.problem(unit))?;
         let test = match data.split {
             SplitSettings::Units { validation: 0.0, test } => test,
             _ => f64::NAN,
         };
         require("--test-share", test, (0.0..1.0).contains(&test), "0 or more and below 1")?;
-        let sizes = Synthetic::WORDS..=Synthetic::MOST_WORDS;
-        let expected = "from 300 to 10000000";
-        optional(
-            "--synthetic-words",
-            data.synthetic_words,
-            |words| sizes.contains(words),
-            expected,
-        )?;
-        optional("--synthetic-lines", data.synthetic_lines, |lines| *lines >= 1, AT_LEAST_ONE)?;
-        optional("--vocabulary-size", data.vocabulary_size, |size| *size >= 2, "at least 2")?;
         let share = rules.vocabulary_share;
         require("--vocabulary-share", share, is_between(share), BETWEEN)?;
         require("--order", rules.order, (1..=3).contains(&rules.order), "from 1 to 3")?;
-        if let VocabularyOrigin::Private { words_per_unit, .. } = data.vocabulary {
-            at_least_one("--words-per-unit", words_per_unit)?;
-        }
         let given = privacy.noise_multiplier;
         let fits = self.method != Method::Dpsgd || given.is_none();
         let expected = "left out for --method dpsgd, and --epsilon given in its place: what steps cost follows the number of \
                         writers, which is released";
         require("--noise-multiplier", given.unwrap_or_default(), fits, expected)?;
         // A canary is a unit of its own whatever units are, so tossed ones go with each of them.
-        let problem = self.canaries.and_then(|canaries| canaries.problem(privacy.neighbouring));
-        if let Some((setting, value, expected)) = problem {
-            require(setting, value, false, expected)?;
-        }
+        no_problem(self.canaries.and_then(|canaries| canaries.problem(privacy.neighbouring)))?;
         self.engine().check()
     }
 

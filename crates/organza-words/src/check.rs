@@ -2,11 +2,11 @@
 
 use crate::phases::{Released, words_decide};
 use crate::settings::{Method, SETTINGS_VERSION, Settings, SplitSettings, VocabularyOrigin};
-use organza_data::{CanarySettings, Synthetic};
+use organza_data::CanarySettings;
 use organza_ledger::Unit;
 use organza_train::SettingError;
 use organza_train::check::{
-    AT_LEAST_ONE, BETWEEN, POSITIVE, at_least_one, is_between, is_positive, optional, require,
+    BETWEEN, POSITIVE, at_least_one, is_between, is_positive, no_problem, optional, require,
 };
 use organza_train::settings::RunSettings;
 
@@ -28,21 +28,7 @@ impl Settings {
             let shares = format!("{validation} and {test}");
             require("data.split", shares, fits, "two shares of 0 or more, together below 1")?;
         }
-        let named = data.columns.as_ref().is_none_or(|columns| columns.user.is_some());
-        let expected =
-            "another unit, or --user-column given: nothing says whose text a row of the table is";
-        require("--unit", self.privacy.unit, named || self.privacy.unit != Unit::User, expected)?;
-        let sizes = Synthetic::WORDS..=Synthetic::MOST_WORDS;
-        let expected = "from 300 to 10000000";
-        optional(
-            "--synthetic-words",
-            data.synthetic_words,
-            |words| sizes.contains(words),
-            expected,
-        )?;
-        optional("--synthetic-lines", data.synthetic_lines, |lines| *lines >= 1, AT_LEAST_ONE)?;
-        optional("--vocabulary-size", data.vocabulary_size, |size| *size >= 2, "at least 2")?;
-        optional("--minimum-count", data.minimum_count, |count| *count >= 1, AT_LEAST_ONE)?;
+        no_problem(data.problem(self.privacy.unit))?;
         let fits = (1..=MOST_DIMENSIONS).contains(&model.dimensions);
         require("--dimensions", model.dimensions, fits, "from 1 to 65536")?;
         at_least_one("--window", u64::from(model.window))?;
@@ -66,14 +52,7 @@ impl Settings {
 
     fn check_counts(&self) -> Result<(), SettingError> {
         let Self { data, model, counts, .. } = self;
-        if matches!(data.vocabulary, VocabularyOrigin::File(_)) {
-            let expected = "left out with --vocabulary-file, whose words are all kept; or --vocabulary private as \
-                            well, for other words on top";
-            let given = data.vocabulary_size.or(data.minimum_count.map(|count| count as usize));
-            optional("--vocabulary-size or --minimum-count", given, |_| false, expected)?;
-        }
-        if let VocabularyOrigin::Private { words_per_unit, .. } = data.vocabulary {
-            at_least_one("--words-per-unit", words_per_unit)?;
+        if matches!(data.vocabulary, VocabularyOrigin::Private { .. }) {
             let share = counts.vocabulary_share;
             require("--vocabulary-share", share, is_between(share), BETWEEN)?;
         }
@@ -108,10 +87,7 @@ fn check_canaries(canaries: CanarySettings, settings: &Settings) -> Result<(), S
     let is_line = canaries.tossed == 0 || privacy.unit == Unit::Line;
     let expected = "line with --tossed-canaries: each of them is one line";
     require("--unit", privacy.unit, is_line, expected)?;
-    match canaries.problem(privacy.neighbouring) {
-        Some((setting, value, expected)) => require(setting, value, false, expected),
-        None => Ok(()),
-    }
+    no_problem(canaries.problem(privacy.neighbouring))
 }
 
 #[cfg(test)]

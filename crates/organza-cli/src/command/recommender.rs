@@ -53,7 +53,7 @@ Tables: CSV, TSV, JSON lines (all plain, gzip or zstd), Parquet or Arrow, or a f
 
 /// Make a recommender from events with differential privacy
 #[derive(Args, Debug)]
-#[command(long_about = PROMISE, after_help = EXAMPLES)]
+#[command(long_about = PROMISE, after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct Recommender {
     /// A table of events [default: a built-in synthetic shop]
     #[arg(long, value_name = "FILE", requires = "user_column", requires = "item_column")]

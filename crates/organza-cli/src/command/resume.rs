@@ -2,7 +2,7 @@
 
 use super::{erm, recommender, train, typeahead};
 use crate::output::Output;
-use crate::running::{Kind, RunOptions};
+use crate::running::{Kind, RunOptions, Trained};
 use clap::Args;
 use organza_erm::Linear;
 use organza_recommend::RecommenderRun;
@@ -29,33 +29,22 @@ pub(crate) struct Resume {
 
 impl Resume {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
-        let (path, moved) = (&self.folder, self.ledger.as_deref());
-        RunFolder::open(path)?;
-        match Kind::of(path) {
-            Kind::Typeahead => self.running.train(
-                path,
-                output,
-                || Session::<TypeaheadRun>::resume_with(path, moved, TypeaheadRun::read),
-                |folder, run| typeahead::show(folder, &run, output),
-            ),
-            Kind::Recommender => self.running.train(
-                path,
-                output,
-                || Session::<RecommenderRun>::resume_with(path, moved, RecommenderRun::read),
-                |folder, run| recommender::show(folder, &run, output),
-            ),
-            Kind::Linear => self.running.train(
-                path,
-                output,
-                || Session::<Linear<'_>>::resume_with(path, moved, Linear::read),
-                |folder, run| erm::show(folder, &run, output),
-            ),
-            Kind::Words => self.running.train(
-                path,
-                output,
-                || Session::<Words>::resume_with(path, moved, Words::read),
-                |folder, run| train::show(folder, &run, output),
-            ),
+        RunFolder::open(&self.folder)?;
+        match Kind::of(&self.folder) {
+            Kind::Typeahead => self.go_on::<TypeaheadRun>(output, typeahead::show),
+            Kind::Recommender => self.go_on::<RecommenderRun>(output, recommender::show),
+            Kind::Linear => self.go_on::<Linear<'_>>(output, erm::show),
+            Kind::Words => self.go_on::<Words>(output, train::show),
         }
+    }
+
+    fn go_on<A: Application<Settings: Send, Model: Send>>(
+        &self,
+        output: &Output,
+        show: fn(&RunFolder, &Trained<A>, &Output) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let (path, moved) = (&self.folder, self.ledger.as_deref());
+        let session = || Session::<A>::resume_with(path, moved, A::read);
+        self.running.train(path, output, session, |folder, run| show(folder, &run, output))
     }
 }

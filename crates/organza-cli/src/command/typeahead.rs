@@ -59,7 +59,7 @@ pub(crate) struct Typeahead {
     /// How it is made
     #[arg(long, value_parser = named::<Method>(Method::NAMES), default_value = Method::NAMES[0], help_heading = "Model")]
     method: Method,
-    /// The longest n-grams: 2 for bigrams, 3 for trigrams, 4 for more [default: 3]
+    /// The longest n-grams: 2 for bigrams, 3 for trigrams [default: 3]
     #[arg(long, value_name = "WORDS", help_heading = "Model")]
     order: Option<usize>,
     /// The budget [default: 3]

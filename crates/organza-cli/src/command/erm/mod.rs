@@ -72,7 +72,7 @@ impl Erm {
         note_doubts(&settings, output);
         let begin = || {
             RunOptions::begin::<Linear<'_>>(settings, &self.out, output, |settings| {
-                Ok(handed.rows(settings)?)
+                handed.rows(settings)
             })
         };
         self.running.train(&self.out, output, begin, |folder, run| show(folder, &run, output))
