@@ -53,7 +53,7 @@ impl Events {
     /// Reads the events of a table; with a declared catalogue only those of its items.
     ///
     /// # Privacy
-    /// Rows without a user or an item, of an item that is not in the catalogue, with a weight that is not a positive number or
+    /// Rows without a user or an item, of an item whose name is not one line without tabs or that is not in the catalogue, with a weight that is not a positive number or
     /// a time that is none are left out: whether a row can be used depends on that row alone. Items that were not declared are
     /// numbered in the order of their names, so that ties between them tell nothing about where they stand in the data.
     ///
@@ -79,7 +79,8 @@ impl Events {
             let field = |at: usize| fields.get(at).copied().flatten().map(str::trim);
             let mut event = || {
                 let user = field(0).filter(|user| !user.is_empty())?;
-                let name = field(1).filter(|item| !item.is_empty())?;
+                let is_name = |item: &&str| !item.is_empty() && !item.contains(['\t', '\n', '\r']);
+                let name = field(1).filter(is_name)?;
                 let weight = match weight {
                     None => FULL_WEIGHT,
                     Some(column) => {

@@ -25,7 +25,7 @@ use thiserror::Error;
 
 const CERTIFICATE: &str = "certificate.json";
 /// Goes up whenever the same key, data and settings would train on other batches, with other noise or other rounding.
-const STATE_VERSION: u64 = 5;
+const STATE_VERSION: u64 = 6;
 
 /// A run that is under way.
 pub struct Session<A: Application> {

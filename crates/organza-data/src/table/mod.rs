@@ -11,7 +11,7 @@
 //!
 //! # Privacy
 //! What is read depends on the names of files and columns; what a row is depends on that row alone, with one exception
-//! for CSV: a quotation mark that is never closed takes the rows after it along.
+//! for CSV: a quotation mark that begins a field takes the rows up to the next one along.
 
 #[cfg(feature = "parquet")]
 mod batches;

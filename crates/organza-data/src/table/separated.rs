@@ -5,6 +5,7 @@ use crate::source::{LONGEST_LINE, unpacked};
 use crate::sparse::RowProblem;
 use crate::{DataError, LineProblem};
 use csv::{ByteRecord, ErrorKind, ReaderBuilder};
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::io::{self, BufRead, Cursor, Read};
 use std::path::Path;
@@ -60,11 +61,15 @@ impl<'a> Separated<'a> {
         let left = Rc::new(Cell::new(LONGEST_HEADER + AHEAD));
         let whole =
             Bounded { input: Box::new(Cursor::new(first).chain(input)), left: left.clone() };
-        let mut reader =
-            ReaderBuilder::new().delimiter(separator).flexible(true).from_reader(whole);
+        let mut reader = ReaderBuilder::new()
+            .delimiter(separator)
+            .quoting(form != TableForm::Tabs)
+            .flexible(true)
+            .from_reader(whole);
         let header = reader.byte_headers().map_err(|error| unreadable(file, error))?;
         let name = |field: &[u8]| {
-            String::from_utf8_lossy(field).trim().trim_start_matches('\u{feff}').to_owned()
+            let text = String::from_utf8_lossy(field);
+            unquoted(text.trim().trim_start_matches('\u{feff}'), form).into_owned()
         };
         let header = header.iter().map(name).collect();
         Ok(Self { reader, header, left })
@@ -92,18 +97,26 @@ impl Reading<'_> {
                 Err(error) => return Err(unreadable(&self.place.file, error)),
             };
             self.place.line = record.position().map_or(line, csv::Position::line);
-            let fields = if endless {
+            let texts = if endless {
                 Err(LineProblem::TooLong { longest: LONGEST_LINE })
             } else if record.len() != header.len() {
                 let (found, expected) = (record.len(), header.len());
                 Err(RowProblem::Ragged { found, expected }.into())
             } else {
-                let text = |place: &usize| std::str::from_utf8(&record[*place]).map(Some);
+                let text = |place: &usize| {
+                    std::str::from_utf8(&record[*place]).map(|text| unquoted(text, form))
+                };
                 places
                     .iter()
                     .map(text)
-                    .collect::<Result<_, _>>()
+                    .collect::<Result<Vec<_>, _>>()
                     .map_err(|error| LineProblem::InvalidUtf8 { byte: error.valid_up_to() + 1 })
+            };
+            let fields = match &texts {
+                Ok(texts) => {
+                    Ok(texts.iter().map(|text: &Cow<'_, str>| Some(text.as_ref())).collect())
+                }
+                Err(problem) => Err(problem.clone()),
             };
             visit(TableRow { name: self.name, place: &self.place, fields })?;
             if endless {
@@ -113,6 +126,20 @@ impl Reading<'_> {
                 return rest.map(drop).map_err(DataError::read(&self.place.file));
             }
         }
+    }
+}
+
+/// A field of a table of tabs without the quotation marks around it.
+///
+/// # Privacy
+/// Where tabs part the fields a mark quotes nothing, so that one that somebody wrote and did not close takes no rows of others
+/// along: what a field is depends on it alone.
+fn unquoted(field: &str, form: TableForm) -> Cow<'_, str> {
+    let inner = field.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    match inner.filter(|_| form == TableForm::Tabs) {
+        Some(inner) if inner.contains('"') => inner.replace("\"\"", "\"").into(),
+        Some(inner) => inner.into(),
+        None => field.into(),
     }
 }
 

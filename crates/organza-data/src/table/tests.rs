@@ -101,6 +101,19 @@ fn a_row_that_makes_no_sense_takes_no_other_with_it() {
     assert_eq!((plain(rows), problems.len()), (vec![vec!["1".to_owned()], vec![String::new()]], 2));
 }
 
+/// The twin is CSV, where a quote has to take along what stands up to the next one.
+#[test]
+fn a_quote_in_a_table_of_tabs_takes_no_other_row_with_it() {
+    let text = "who\tsaid\nmallory\t\"hello\nann\tgood\nbob\t\"very \"\"bad\"\"\"\neve\t\"\n";
+    let (_folder, path) = written("t.tsv", text.as_bytes());
+    let (rows, problems) = read(&path, None, &["said"]).unwrap();
+    assert_eq!(plain(rows), [["\"hello"], ["good"], ["very \"bad\""], ["\""]]);
+    assert!(problems.is_empty());
+    let (_folder, path) = written("t.csv", text.replace('\t', ",").as_bytes());
+    let (rows, _) = read(&path, None, &["said"]).unwrap();
+    assert!(!plain(rows).contains(&vec!["good".to_owned()]), "ann is gone");
+}
+
 #[test]
 fn what_is_written_is_read_again() {
     let texts = ["a, b", "\"é\"", ""].map(str::to_owned);
