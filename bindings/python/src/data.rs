@@ -8,6 +8,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::ArrowError;
 use organza_cli::Handed;
 use organza_data::table::{Batches, Table};
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyString};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -155,7 +156,10 @@ impl Texts {
         let mut count = 0;
         let mut rows = self.lines.bind(py).clone();
         let mut names = self.units.as_ref().map(|it| it.bind(py).clone());
-        while count < LINES && !self.feeding.stopped.load(Ordering::Relaxed) {
+        while count < LINES {
+            if self.feeding.stopped.load(Ordering::Relaxed) {
+                return Err(PyKeyboardInterrupt::new_err("stopped"));
+            }
             let line = rows.next().transpose()?;
             let unit = names.as_mut().map(|names| names.next().transpose()).transpose()?;
             let Some(line) = line else {

@@ -150,6 +150,8 @@ STEPS = 3_000
 INTERRUPTED = """
 import os, signal, sys, threading, time
 from organza import WordVectors
+# Whoever is started in the background has no Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 folder, steps, stops = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "stops"
 lines = [f"word{n % 50} word{n % 7} word{n % 11}" for n in range(4000)]
 words = WordVectors(method="dpsgd", vocabulary="declared-public", random_state=3, folder=folder,
@@ -193,13 +195,18 @@ def test_a_stage_without_polls_is_stopped_too(tmp_path: Path) -> None:
     """Reading an endless text stops at the next batch of lines."""
 
     def endless() -> Any:
-        while True:
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
             yield "bread and butter and salt"
 
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        WordVectors().fit(endless())
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            WordVectors().fit(endless())
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_progress_is_told_to_whoever_asks(
