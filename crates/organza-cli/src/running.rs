@@ -69,12 +69,11 @@ pub(crate) struct RunOptions {
 /// Above this a delta is more than one over the number of units of most data.
 const LARGE_DELTA: f64 = 1e-3;
 
-/// Says what nobody may overlook before a run: that it is not private, or what its delta means.
+/// Says what nobody may overlook before a run: what its delta means, and that with a seed it is not private.
 pub(crate) fn note_doubts(settings: &impl RunSettings, output: &Output) {
     let engine = settings.engine();
-    match engine.private {
-        true => warn_of_delta(engine.privacy.delta, output),
-        false => output.note(format_args!("method {}: this run is NOT private", engine.name[1])),
+    if engine.private {
+        warn_of_delta(engine.privacy.delta, output);
     }
     if engine.seed.is_some() {
         output.note("with --seed the noise can be repeated: this run is NOT private");

@@ -137,6 +137,9 @@ impl Recommender {
         }
         let settings = self.settings();
         settings.check().map_err(|error| UsageError::setting(&error))?;
+        if !self.method.is_private() {
+            output.note(format!("method {}: this run is NOT private", self.method));
+        }
         note_doubts(&settings, output);
         let begin = || {
             RunOptions::begin::<RecommenderRun>(settings, &self.out, output, |settings| {

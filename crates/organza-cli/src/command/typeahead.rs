@@ -125,6 +125,9 @@ impl Typeahead {
             return Err(UsageError::new(problem, "see `organza typeahead --help`").into());
         }
         settings.check().map_err(|error| UsageError::setting(&error))?;
+        if !self.method.is_private() {
+            output.note(format!("method {}: this run is NOT private", self.method));
+        }
         note_doubts(&settings, output);
         let begin = || {
             RunOptions::begin::<TypeaheadRun>(settings, &self.out, output, |settings| {
