@@ -78,6 +78,7 @@ def test_pickles_hold_what_was_released(
             assert answers(other) == answers(model)
             assert other.certificate_ == model.certificate_
             assert other.summary_ == {}
+        assert again.notes_ == []
         assert "html" in again.report(tmp_path / "page.html").read_text()[:100]
 
 

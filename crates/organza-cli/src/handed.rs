@@ -22,7 +22,7 @@ pub enum Handed {
 const OTHER: &str = "this command does not take data of this kind";
 
 impl Handed {
-    /// Text, or what `read` reads.
+    /// Text: that of the table, or what the settings name.
     pub(crate) fn text(
         self,
         data: &organza_data::settings::DataSettings,
@@ -35,6 +35,7 @@ impl Handed {
         }
     }
 
+    /// Events: those of the table or of the matrix, or what the settings name.
     pub(crate) fn events(
         self,
         settings: &organza_recommend::Settings,
@@ -49,6 +50,7 @@ impl Handed {
         }
     }
 
+    /// Rows: those of the table or of the matrix, or what the settings name.
     pub(crate) fn rows(
         self,
         settings: &organza_erm::Settings,

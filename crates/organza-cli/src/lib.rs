@@ -38,8 +38,7 @@ use organza_report::{chart, describe, digits};
 use std::ffi::OsString;
 use std::sync::Arc;
 
-/// Does what the command line asks for, and ends the program on wrong usage.
-/// Gives the exit code.
+/// Does what the command line asks for, and gives the exit code; on wrong usage it ends the program.
 pub fn main(words: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments = Arguments::from_command_line(words.into_iter().collect());
     let output = Output::new(&arguments.output);

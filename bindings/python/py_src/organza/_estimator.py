@@ -204,7 +204,7 @@ class PrivateEstimator(BaseEstimator):
 
     @property
     def notes_(self) -> list[str]:
-        """What the fit had to remark."""
+        """What the fit had to remark, which may be about the data. *Not private*, and in no pickle."""
         return list(self._fitted().notes)
 
     def report(self, path: str | os.PathLike[str] | None = None) -> Path:

@@ -94,14 +94,15 @@ class Run:
             for path in sorted(self.folder.iterdir())
             if path.is_file() and path.name not in _NOT_PRIVATE
         }
-        return {"files": files, "notes": self.notes}
+        # Notes may be about the data, such as how many gradients were no numbers.
+        return {"files": files}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         folder = Path(tempfile.mkdtemp(prefix="organza-")) / "run"
         folder.mkdir()
         for name, content in state["files"].items():
             (folder / Path(name).name).write_bytes(content)
-        Run.__init__(self, folder, own=True, notes=state["notes"])
+        Run.__init__(self, folder, own=True, notes=[])
 
 
 def _removed(place: Path, process: int) -> None:
@@ -142,7 +143,7 @@ def fit(
         if bar is not None:
             bar.close()
     for note in notes:
-        _log.info(note)
+        _log.info("%s (not private)", note)
     run = Run(place, own=own, notes=notes)
     run.interrupted = interrupted
     return run
