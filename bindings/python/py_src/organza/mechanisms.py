@@ -238,14 +238,14 @@ def _rows(counts: Any, cells: int | None) -> _Rows:
         if getattr(counts, "format", "csr") != "csr":
             raise DataError("a sparse matrix must be in CSR form, with a row for each unit: .tocsr()")
         parts = (counts.indptr, counts.indices, counts.data)
-    elif isinstance(counts, tuple) and len(counts) == 3:
-        parts = counts
     elif isinstance(counts, np.ndarray):
         if counts.ndim != 2:
             raise DataError(f"an array of counts has 2 dimensions, a row for each unit, not {counts.ndim}")
         ends = np.arange(counts.shape[0] + 1, dtype=np.int64) * counts.shape[1]
         places = np.tile(np.arange(counts.shape[1], dtype=np.int64), counts.shape[0])
         parts = (ends, places, counts.reshape(-1))
+    elif isinstance(counts, tuple) and len(counts) == 3:
+        parts = counts
     else:
         parts = _from_mappings(counts)
     stated = None if shape is None else int(shape[1])
