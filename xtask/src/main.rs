@@ -26,6 +26,7 @@ Usage:
   cargo xtask attack [--runs N] [WORD]...
                                  attack everything that a command can reach, which takes hours, or only what has
                                  all WORDs in its name
+  cargo xtask torch              check `organza.torch`, which installs PyTorch (5.5 GB)
   cargo xtask wheel              build the wheel of the Python package that is published";
 
 fn main() -> ExitCode {
@@ -47,6 +48,7 @@ fn run(arguments: &[String]) -> Result<()> {
         ["bench"] => bench(&[]),
         ["bench", filter] => bench(&["--", filter]),
         ["attack", rest @ ..] => attack(rest),
+        ["torch"] => python::check_torch(),
         ["wheel"] => python::wheel(),
         ["help" | "--help" | "-h"] | [] => {
             println!("{USAGE}\n\nChecks:");

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 /// The package.
 const PACKAGE: &str = "bindings/python";
+/// What all checks of it need.
+const REQUIREMENTS: &str = "requirements-test.txt";
 /// The largest wheel that is published.
 const LARGEST_WHEEL: u64 = 15 * 1024 * 1024;
 
@@ -14,9 +16,9 @@ const LARGEST_WHEEL: u64 = 15 * 1024 * 1024;
 struct Environment(PathBuf);
 
 impl Environment {
-    fn make() -> Result<Self> {
-        let folder = workspace::target().join("python");
-        let environment = Self(folder);
+    /// That of this name, with the requirements in files of the package.
+    fn make(name: &str, requirements: &[&str]) -> Result<Self> {
+        let environment = Self(workspace::target().join(name));
         if !environment.program("python").is_file() {
             let folder = environment.0.to_string_lossy().into_owned();
             shown(&Step::program("python3").arguments(&["-m", "venv", &folder])).context(
@@ -24,10 +26,12 @@ impl Environment {
                  python3-venv`); `cargo xtask test --without python` leaves this check out",
             )?;
         }
-        let requirements = format!("{PACKAGE}/requirements-test.txt");
-        let install =
-            ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", &requirements];
-        shown(&environment.step("python").arguments(&install))?;
+        let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+        let mut install = environment.step("python").arguments(&install);
+        for file in requirements {
+            install = install.arguments(&["-r", &format!("{PACKAGE}/{file}")]);
+        }
+        shown(&install)?;
         Ok(environment)
     }
 
@@ -38,17 +42,24 @@ impl Environment {
     fn step(&self, name: &str) -> Step {
         Step::program(self.program(name)).path_variable("VIRTUAL_ENV", &self.0)
     }
+
+    /// Builds the package with what the tests of Rust have built, and installs it.
+    fn install_package(&self) -> Result<()> {
+        let manifest = format!("{PACKAGE}/Cargo.toml");
+        let develop = ["develop", "--quiet", "--manifest-path", &manifest];
+        shown(&self.step("maturin").arguments(&develop))
+    }
 }
 
-/// Builds the package with what the tests of Rust have built, and checks it.
+/// Builds the package, and checks it.
 pub(crate) fn check() -> Result<()> {
-    let environment = Environment::make()?;
-    let manifest = format!("{PACKAGE}/Cargo.toml");
-    let develop = ["develop", "--quiet", "--manifest-path", &manifest];
-    shown(&environment.step("maturin").arguments(&develop))?;
+    let environment = Environment::make("python", &[REQUIREMENTS])?;
+    environment.install_package()?;
     let settings = format!("{PACKAGE}/pyproject.toml");
     let sources = ["py_src", "tests", "examples"].map(|folder| format!("{PACKAGE}/{folder}"));
     let [package, tests, _] = &sources;
+    // What needs PyTorch, which is too large for every check, is checked by `cargo xtask torch`.
+    let torch = format!("{package}/organza/torch");
     for typed in ["mypy", "pyright"] {
         let how = match typed {
             "mypy" => ["--config-file", &settings],
@@ -56,7 +67,8 @@ pub(crate) fn check() -> Result<()> {
         };
         let mut step = environment.step(typed).arguments(&how);
         if typed == "mypy" {
-            step = step.arguments(&["--strict"]).arguments(&sources.each_ref().map(String::as_str));
+            step = step.arguments(&["--strict", "--exclude", "organza/torch/"]);
+            step = step.arguments(&sources.each_ref().map(String::as_str));
         }
         shown(&step)?;
     }
@@ -64,14 +76,27 @@ pub(crate) fn check() -> Result<()> {
     let pytest =
         |places: &[&str]| shown(&environment.step("python").arguments(&quiet).arguments(places));
     pytest(&[tests])?;
-    pytest(&["--doctest-modules", package])?;
+    pytest(&["--doctest-modules", &format!("--ignore={torch}"), package])?;
     pytest(&["--doctest-glob=*.md", "docs/guide/python.md"])?;
     shown(&environment.step("python").arguments(&[&format!("{PACKAGE}/notebooks/run.py")]))
 }
 
+/// Checks what needs PyTorch, which is some gigabytes, in an environment of its own.
+pub(crate) fn check_torch() -> Result<()> {
+    let environment = Environment::make("torch", &[REQUIREMENTS, "requirements-torch.txt"])?;
+    environment.install_package()?;
+    let settings = format!("{PACKAGE}/pyproject.toml");
+    let package = format!("{PACKAGE}/py_src/organza/torch");
+    let tests = format!("{PACKAGE}/tests_torch");
+    let typed = ["--config-file", &settings, "--strict", &package, &tests];
+    shown(&environment.step("mypy").arguments(&typed))?;
+    let pytest = ["-m", "pytest", "-q", "-c", &settings, "--timeout", "300", "--doctest-modules"];
+    shown(&environment.step("python").arguments(&pytest).arguments(&[&package, &tests]))
+}
+
 /// Builds the wheel that is published.
 pub(crate) fn wheel() -> Result<()> {
-    let environment = Environment::make()?;
+    let environment = Environment::make("python", &[REQUIREMENTS])?;
     let folder = workspace::target().join("wheels");
     let (manifest, out) = (format!("{PACKAGE}/Cargo.toml"), folder.to_string_lossy().into_owned());
     let build = ["build", "--release", "--manifest-path", &manifest, "--out", &out];

@@ -10,6 +10,7 @@ mod matrix;
 mod mechanisms;
 mod models;
 mod names;
+mod network;
 mod purse;
 mod run;
 mod run_ledger;
@@ -28,6 +29,8 @@ mod _organza {
     use super::matrix::{dense_rows, histories, sparse_rows};
     #[pymodule_export]
     use super::models::{LinearModel, RecommenderModel, TypeaheadModel, WordModel};
+    #[pymodule_export]
+    use super::network::Network;
     #[pymodule_export]
     use super::run::{card, run, tool};
     #[pymodule_export]

@@ -114,7 +114,7 @@ pub(crate) fn run(
 }
 
 /// The exception for an error of a command.
-fn raise(error: &anyhow::Error) -> PyErr {
+pub(crate) fn raise(error: &anyhow::Error) -> PyErr {
     let mut text = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
         if !text.contains(&cause) {

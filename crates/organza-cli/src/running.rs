@@ -5,7 +5,8 @@ use crate::progress::Progress;
 use crate::stages::Stages;
 use clap::Args;
 use organza_report::page::Page;
-use organza_report::run::RunFilesError;
+use organza_report::run::{Additions, RunFiles, RunFilesError};
+use organza_train::outside::NetworkSettings;
 use organza_train::settings::RunSettings;
 use organza_train::{Application, Ended, Failure, Finished, RunFolder, Session, SessionError};
 use std::path::Path;
@@ -22,6 +23,8 @@ pub(crate) enum Kind {
     Recommender,
     /// A typeahead.
     Typeahead,
+    /// A network of a program of its own.
+    Network,
 }
 
 impl Kind {
@@ -34,6 +37,8 @@ impl Kind {
             Self::Recommender
         } else if serde_json::from_slice::<organza_typeahead::Settings>(&settings).is_ok() {
             Self::Typeahead
+        } else if serde_json::from_slice::<NetworkSettings>(&settings).is_ok() {
+            Self::Network
         } else {
             Self::Words
         }
@@ -50,6 +55,11 @@ pub fn page(run: &Path) -> Result<Page, RunFilesError> {
         Kind::Linear => organza_erm::page(run),
         Kind::Typeahead => organza_typeahead::page(run),
         Kind::Recommender => organza_recommend::page(run),
+        Kind::Network => {
+            let mut additions = Additions::new("Network", "weights");
+            additions.files.push(("model.safetensors", "the tables and the dense part"));
+            Ok(RunFiles::<NetworkSettings>::read(run)?.page(additions))
+        }
     }
 }
 

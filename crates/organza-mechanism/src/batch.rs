@@ -175,6 +175,11 @@ pub struct BatchPart {
 }
 
 impl BatchPart {
+    /// The units of the part. *Not private*: which units joined must not leave the run.
+    pub fn units(&self) -> &[u64] {
+        self.batch.units()
+    }
+
     /// Clips and sums the gradients of the part's units, as [`Batch::sum`] does.
     pub fn sum(self, gradient: impl FnMut(u64, &mut UnitGradient)) -> PartSum {
         PartSum { part: self.part, sum: self.batch.sum(gradient) }
@@ -224,6 +229,13 @@ impl BatchSum {
         self.memory.sum.not_finite()
     }
 
+    /// A number that tells sums apart, for a run that makes a step again and has to make it of the same gradients. It does not
+    /// depend on the order of units or rows. *Not private*, and no secret-keeping hash: it stays where the key of the
+    /// noise is kept.
+    pub fn digest(&self) -> u64 {
+        self.memory.sum.digest()
+    }
+
     /// All sums in grid steps, and how many units are within the clip, less those beyond it.
     #[cfg(test)]
     pub(crate) fn before_noise(&self) -> (Vec<i64>, i64) {
@@ -241,6 +253,7 @@ impl BatchSum {
                 let mut random = source.secret(Secret::Selection, self.step).shard(0);
                 let mut indices = std::mem::take(indices);
                 selector.select(sum, &mut random, workspace, &mut indices);
+                indices.extend(sum.shape().dense(by));
                 Choice::Some { by, indices }
             }
         };

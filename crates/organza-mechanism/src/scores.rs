@@ -50,10 +50,7 @@ impl<'a> Scores<'a> {
     }
 
     pub(crate) fn candidates(&self) -> u64 {
-        match self.by {
-            By::Coordinate => self.sum.shape().coordinates(),
-            By::Row => self.sum.shape().rows(),
-        }
+        self.sum.shape().candidates(self.by)
     }
 
     /// The score of any candidate.
@@ -67,7 +64,7 @@ impl<'a> Scores<'a> {
 
     /// Puts the candidates of touched rows into `touched`, in ascending order, with their scores.
     pub(crate) fn touched(&self, rows: &mut Vec<u32>, touched: &mut Vec<(u64, f64)>) {
-        self.sum.sorted_rows(rows);
+        self.sorted_rows(rows);
         touched.clear();
         for &row in &*rows {
             let Some(values) = self.sum.row(row) else { continue };
@@ -96,7 +93,7 @@ impl<'a> Scores<'a> {
 
     /// Puts all candidates into `runs`, in ascending order.
     pub(crate) fn runs(&self, rows: &mut Vec<u32>, runs: &mut Vec<Run>) {
-        self.sum.sorted_rows(rows);
+        self.sorted_rows(rows);
         runs.clear();
         let mut push = |first: u64, end: u64, touched: bool| match runs.last_mut() {
             _ if first == end => {}
@@ -121,7 +118,19 @@ impl<'a> Scores<'a> {
 
     /// How many candidates touched rows have.
     pub(crate) fn touched_count(&self) -> u64 {
-        self.sum.touched(self.by)
+        let shape = self.sum.shape();
+        let dense = shape.dense(By::Row).filter_map(|row| self.sum.row(row as u32));
+        let of_dense = |row: &[i64]| match self.by {
+            By::Coordinate => row.len() as u64,
+            By::Row => 1,
+        };
+        self.sum.touched(self.by) - dense.map(of_dense).sum::<u64>()
+    }
+
+    /// Puts the touched rows that hold candidates into `rows`, in ascending order.
+    fn sorted_rows(&self, rows: &mut Vec<u32>) {
+        self.sum.sorted_rows(rows);
+        rows.truncate(rows.partition_point(|row| self.sum.shape().is_selectable(*row)));
     }
 
     fn first(&self, row: u32) -> u64 {

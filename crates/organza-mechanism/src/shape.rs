@@ -1,5 +1,6 @@
 //! The shape of a model: tables of rows, one after another.
 
+use crate::scores::By;
 use std::ops::Range;
 use thiserror::Error;
 
@@ -10,11 +11,16 @@ const MOST_ROWS: u64 = (1 << 32) - 1;
 ///
 /// Rows are numbered through all tables, and so are coordinates: row 0 of the second table comes
 /// after the last row of the first. A linear model is one table of dimension 1.
+///
+/// The last tables may be [dense](Shape::with_dense): layers of a network beside its embedding tables, which every step
+/// moves, whatever is selected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
     tables: Vec<Table>,
     rows: u64,
     coordinates: u64,
+    /// The rows and coordinates before those of dense tables.
+    selectable: (u64, u64),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +61,7 @@ impl Shape {
     /// # Errors
     /// When one of them is empty, or all together are too wide.
     pub fn tables(sizes: &[(u64, u64)]) -> Result<Self, ShapeError> {
-        let mut shape = Self { tables: Vec::new(), rows: 0, coordinates: 0 };
+        let mut shape = Self { tables: Vec::new(), rows: 0, coordinates: 0, selectable: (0, 0) };
         for &(rows, dimensions) in sizes {
             if rows == 0 || dimensions == 0 {
                 return Err(ShapeError::Empty);
@@ -77,7 +83,48 @@ impl Shape {
         if shape.tables.is_empty() {
             return Err(ShapeError::Empty);
         }
+        shape.selectable = (shape.rows, shape.coordinates);
         Ok(shape)
+    }
+
+    /// The same tables, of which the last `dense` are no candidates of a selection: all of their coordinates get noise in
+    /// every step.
+    ///
+    /// # Errors
+    /// When there is no other table.
+    pub fn with_dense(self, dense: usize) -> Result<Self, ShapeError> {
+        if dense == 0 {
+            return Ok(self);
+        }
+        let first = self.tables.len().checked_sub(dense).filter(|tables| *tables > 0);
+        let first = self.tables[first.ok_or(ShapeError::Empty)?];
+        Ok(Self { selectable: (first.first_row, first.first_coordinate), ..self })
+    }
+
+    /// How many coordinates or rows a selection chooses among: all that are not of dense tables.
+    pub fn candidates(&self, by: By) -> u64 {
+        match by {
+            By::Coordinate => self.selectable.1,
+            By::Row => self.selectable.0,
+        }
+    }
+
+    /// The coordinates or rows of dense tables, which no selection leaves out.
+    pub(crate) fn dense(&self, by: By) -> Range<u64> {
+        match by {
+            By::Coordinate => self.selectable.1..self.coordinates,
+            By::Row => self.selectable.0..self.rows,
+        }
+    }
+
+    /// Whether a row is of no dense table.
+    pub(crate) fn is_selectable(&self, row: u32) -> bool {
+        u64::from(row) < self.selectable.0
+    }
+
+    /// Whether there are dense tables.
+    pub(crate) fn has_dense(&self) -> bool {
+        self.selectable.0 < self.rows
     }
 
     /// The number of rows of all tables.

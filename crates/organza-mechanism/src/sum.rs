@@ -134,7 +134,8 @@ impl ClippedSum {
         let size = |values: &[f32]| values.iter().map(|value| value.abs()).fold(0.0, f32::max);
         self.counts.resize(self.places.len(), 0);
         self.sizes.clear();
-        self.sizes.extend(unit.gradient.rows().map(|(row, values)| (size(values), row)));
+        let candidates = unit.gradient.rows().filter(|(row, _)| self.shape.is_selectable(*row));
+        self.sizes.extend(candidates.map(|(row, values)| (size(values), row)));
         if self.sizes.len() > self.rows_per_unit {
             self.sizes
                 .sort_unstable_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
@@ -226,6 +227,18 @@ impl ClippedSum {
     /// The values of all touched rows, in no order.
     pub(crate) fn all_values(&self) -> impl Iterator<Item = i64> {
         self.all_rows().flatten().copied()
+    }
+
+    /// A number that tells sums apart, whatever the order of their rows.
+    pub(crate) fn digest(&self) -> u64 {
+        const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+        let mix = |sum: u64, value: u64| (sum.rotate_left(29) ^ value).wrapping_mul(MIX);
+        let of_row = |(number, row): (usize, &u32)| {
+            let values = self.row_at(number).iter().filter(|value| **value != 0);
+            values.fold(mix(MIX, u64::from(*row)), |sum, value| mix(sum, *value as u64))
+        };
+        let rows = self.index.rows().iter().enumerate().map(of_row);
+        rows.fold(mix(self.units, self.not_finite), u64::wrapping_add)
     }
 
     /// Puts the touched rows into `rows` in ascending order: one that says nothing about the batch's own.

@@ -107,7 +107,7 @@ pub trait Application: Sized {
         // that is too large is one that every unit joins (the rate is at most 1), and nothing is refused.
         let fits = settings.releases_units() || batch <= units as f64;
         require("--batch", batch, fits, "no larger than the number of training units")?;
-        Ok(Box::new(EngineSchedule { settings, tables: self.task().tables(), units }))
+        Ok(Box::new(EngineSchedule { settings, shape: self.task().shape()?, units }))
     }
 
     /// Writes files that belong to the run from its beginning; called again when it goes on.

@@ -4,6 +4,8 @@
 //! takes no memory of the size of a table.
 
 use crate::average::Average;
+use crate::folder::{FolderError, RunFolder};
+use crate::run::RunPlan;
 use crate::tables::{List, SavedTables, Tables};
 use organza_mechanism::ReleasedClip;
 use organza_model::tensor_header;
@@ -42,6 +44,8 @@ pub(crate) struct Best {
 #[error("the checkpoint cannot be used: {0}")]
 pub struct CheckpointError(String);
 
+/// The file, in the private part of a folder.
+pub(crate) const CHECKPOINT: &str = "checkpoint.safetensors";
 const VERSION: u64 = 2;
 const FACTS: &str = "organza";
 const AVERAGE: &str = "average";
@@ -117,6 +121,24 @@ impl SavedTables for Lists {
 }
 
 impl Checkpoint {
+    /// Writes the checkpoint of a run.
+    pub(crate) fn save(&self, folder: &RunFolder) -> Result<(), FolderError> {
+        folder.write_with(&folder.private(CHECKPOINT), |file| self.write(file))
+    }
+
+    /// Adds the parameters to their average, if the plan has one that they belong to.
+    pub(crate) fn add_to_average(&mut self, plan: &RunPlan) {
+        if plan.average && Average::wants(self.tables.steps(), plan.steps) {
+            self.average.add(self.tables.read().all());
+        }
+    }
+
+    /// The parameters, averaged if that was asked for.
+    pub(crate) fn into_parameters(self, averaged: bool) -> Vec<f32> {
+        let average = if averaged { self.average.into_mean() } else { None };
+        average.unwrap_or_else(|| self.tables.into_parameters())
+    }
+
     /// Writes the file.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ const DRAW: f64 = 0.1;
 /// Steps as the settings of the engine say: public or released numbers beside them.
 pub(crate) struct EngineSchedule {
     pub(crate) settings: EngineSettings,
-    pub(crate) tables: Vec<(u64, u64)>,
+    pub(crate) shape: Shape,
     /// The public or released number of units.
     pub(crate) units: u64,
 }
@@ -45,8 +45,8 @@ impl Schedule for EngineSchedule {
     /// everything else costs.
     fn deferred(&self, before: &[Event]) -> Result<Option<DeferredGrid>, CalibrationError> {
         let EngineSettings { privacy, training, .. } = &self.settings;
-        let (shape, steps) = (Shape::tables(&self.tables)?, self.steps());
-        if !self.settings.may_defer() || !defers(&shape, training.batch, steps) {
+        let (shape, steps) = (&self.shape, self.steps());
+        if !self.settings.may_defer() || !defers(shape, training.batch, steps) {
             return Ok(None);
         }
         let epsilon = match (privacy.epsilon, privacy.noise_multiplier) {
@@ -72,7 +72,7 @@ impl Schedule for EngineSchedule {
             return self.with_noise(together, None);
         }
         let selection = &self.settings.selection;
-        let draws = selection.draws(&Shape::tables(&self.tables)?);
+        let draws = selection.draws(&self.shape);
         let Split { noise_multiplier, draw } = selection.split(draws, together);
         self.with_noise(noise_multiplier, draw)
     }
@@ -89,7 +89,7 @@ impl EngineSchedule {
 
     fn with_noise(&self, multiplier: f64, draw: Option<f64>) -> Result<Plan, CalibrationError> {
         let EngineSettings { privacy, training, selection, .. } = &self.settings;
-        let shape = Shape::tables(&self.tables)?;
+        let shape = self.shape.clone();
         let selection = match self.selects() {
             false => SelectionSettings::Everything,
             true => selection.settings(&shape, draw.unwrap_or(DRAW)),
@@ -120,8 +120,8 @@ mod tests {
     use organza_mechanism::By;
 
     fn plan(settings: &EngineSettings) -> Plan {
-        let (settings, tables) = (settings.clone(), vec![(1_000, 100)]);
-        let known = EngineSchedule { settings, tables, units: 200_000 };
+        let (settings, shape) = (settings.clone(), Shape::table(1_000, 100).unwrap());
+        let known = EngineSchedule { settings, shape, units: 200_000 };
         assert_eq!((known.rate(), known.steps()), (1e-4, 200_000));
         known.fixed().unwrap().unwrap()
     }

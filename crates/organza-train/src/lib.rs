@@ -22,6 +22,7 @@ mod fingerprint;
 mod folder;
 pub mod metrics;
 mod optimizer;
+pub mod outside;
 mod phases;
 mod plain;
 mod plan;

@@ -1,7 +1,7 @@
 //! The loop of a run: charge a block, make its steps, save, and go on.
 
 use crate::average::Average;
-use crate::checkpoint::{Best, Checkpoint, CheckpointError};
+use crate::checkpoint::{Best, CHECKPOINT, Checkpoint, CheckpointError};
 use crate::engine_schedule::EngineSchedule;
 use crate::folder::{FolderError, RunFolder};
 use crate::metrics::{Metrics, Point};
@@ -24,7 +24,6 @@ use thiserror::Error;
 
 /// The purpose under which steps are charged.
 const TRAINING: &str = "training";
-const CHECKPOINT: &str = "checkpoint.safetensors";
 
 /// What a run does, after all settings were checked and calibrated.
 #[derive(Clone, Debug)]
@@ -57,7 +56,8 @@ impl RunPlan {
         units: u64,
         before: Vec<Event>,
     ) -> Result<Self, CalibrationError> {
-        let schedule = EngineSchedule { settings: settings.clone(), tables, units };
+        let shape = Shape::tables(&tables)?;
+        let schedule = EngineSchedule { settings: settings.clone(), shape, units };
         Self::of(settings, &schedule, &before)
     }
 
@@ -229,31 +229,8 @@ pub fn run<'a, T: Task + ?Sized>(
     observer: &mut dyn Observer,
 ) -> Result<Outcome, RunError> {
     let folder = folder.into();
-    let sampler = plan.method.sampler(TRAINING, task, source);
-    let tables = tables(task, plan, sampler.as_ref(), initial, |charge| {
-        Ok(purse.as_mut().ok_or(RunError::NoPurse)?.charge(charge)?)
-    })?;
-    if let (StepMethod::Private(private), Some(farthest)) = (&plan.method, tables.farthest())
-        && reach(private, plan) > farthest
-    {
-        observer.note(format!(
-            "weights beyond {farthest:.3e} would wrap round, as noise is left for later on a grid of whole numbers: if \
-             training diverges, lower --learning-rate"
-        ));
-    }
-    let saved = match folder {
-        Some(folder) => folder.open_file(&folder.private(CHECKPOINT))?,
-        None => None,
-    };
-    let mut state = match saved {
-        Some((mut file, length)) => Checkpoint::read(&mut file, length, tables)?,
-        None => Checkpoint {
-            average: Average::new(if plan.average { tables.coordinates() } else { 0 }),
-            tables,
-            best: None,
-            clip: None,
-        },
-    };
+    let (sampler, mut state) =
+        opened(task, plan, folder, source, initial, purse.as_deref_mut(), observer)?;
     // The last point is of the result, and is written when there is one.
     let mut metrics =
         Metrics::open(folder, state.tables.steps().min(plan.steps.saturating_sub(1)))?;
@@ -286,22 +263,60 @@ pub fn run<'a, T: Task + ?Sized>(
             }
         }
         if let Some(folder) = folder {
-            folder.write_with(&folder.private(CHECKPOINT), |file| state.write(file))?;
+            state.save(folder)?;
         }
         let steps = state.tables.steps();
         if observer.interrupted() && steps < plan.steps {
             return Ok(Outcome::Interrupted { steps });
         }
     }
-    let averaged = if plan.average { state.average.into_mean() } else { None };
-    let mut parameters = averaged.unwrap_or_else(|| state.tables.into_parameters());
+    let best = state.best.take();
+    let mut parameters = state.into_parameters(plan.average);
     let mut losses = losses_of(task, &parameters)?;
-    if let Some(best) = state.best.filter(|best| best.loss < losses.validation) {
+    if let Some(best) = best.filter(|best| best.loss < losses.validation) {
         parameters = best.parameters;
         losses = losses_of(task, &parameters)?;
     }
     metrics.add(plan.steps, losses, observer)?;
     Ok(Outcome::Done { parameters, curve: metrics.into_points(), seconds })
+}
+
+/// What draws private batches, and the state at the last checkpoint, or before the first step.
+pub(crate) fn opened<T: Task + ?Sized>(
+    task: &T,
+    plan: &RunPlan,
+    folder: Option<&RunFolder>,
+    source: &RandomSource,
+    initial: Vec<f32>,
+    purse: Option<&mut Purse>,
+    observer: &mut dyn Observer,
+) -> Result<(Option<Sampler>, Checkpoint), RunError> {
+    let sampler = plan.method.sampler(TRAINING, task, source);
+    let tables = tables(task, plan, sampler.as_ref(), initial, |charge| {
+        Ok(purse.ok_or(RunError::NoPurse)?.charge(charge)?)
+    })?;
+    if let (StepMethod::Private(private), Some(farthest)) = (&plan.method, tables.farthest())
+        && reach(private, plan) > farthest
+    {
+        observer.note(format!(
+            "weights beyond {farthest:.3e} would wrap round, as noise is left for later on a grid of whole numbers: if \
+             training diverges, lower --learning-rate"
+        ));
+    }
+    let saved = match folder {
+        Some(folder) => folder.open_file(&folder.private(CHECKPOINT))?,
+        None => None,
+    };
+    let state = match saved {
+        Some((mut file, length)) => Checkpoint::read(&mut file, length, tables)?,
+        None => Checkpoint {
+            average: Average::new(if plan.average { tables.coordinates() } else { 0 }),
+            tables,
+            best: None,
+            clip: None,
+        },
+    };
+    Ok((sampler, state))
 }
 
 /// How far gradients that all point one way would move a weight.
@@ -317,7 +332,7 @@ pub(crate) fn tables<T: Task + ?Sized>(
     initial: Vec<f32>,
     pay: impl FnOnce(Charge) -> Result<Charged, RunError>,
 ) -> Result<Tables, RunError> {
-    let shape = Shape::tables(&task.tables())?;
+    let shape = task.shape()?;
     let upkeep = match (&plan.method, sampler) {
         (StepMethod::Private(private), Some(sampler)) => {
             let deferral = plan
@@ -347,7 +362,7 @@ pub(crate) fn losses_of<T: Task + ?Sized>(
     parameters: &[f32],
 ) -> Result<Losses, RunError> {
     let _stage = Stage::begin("measuring losses", Size::Unknown);
-    let shape = Shape::tables(&task.tables())?;
+    let shape = task.shape()?;
     Ok(task.evaluate(&FlatRows::new(shape, parameters)))
 }
 
@@ -372,7 +387,7 @@ fn keep_best(plan: &RunPlan, state: &mut Checkpoint, losses: Losses) {
 }
 
 /// Charges a block; `None` for a run without privacy.
-fn pay(
+pub(crate) fn pay(
     plan: &RunPlan,
     block: &Range<u64>,
     sampler: Option<&Sampler>,
@@ -405,8 +420,6 @@ pub(crate) fn make_step<T: Task + ?Sized>(
             plain_step(task, source, step, *rate, *expected_batch, plain, tables);
         }
     }
-    if plan.average && Average::wants(tables.steps(), plan.steps) {
-        state.average.add(tables.read().all());
-    }
+    state.add_to_average(plan);
     Ok(())
 }

@@ -29,12 +29,12 @@ const STATE_VERSION: u64 = 6;
 
 /// A run that is under way.
 pub struct Session<A: Application> {
-    settings: A::Settings,
-    application: A,
-    phases: Vec<Calibrated>,
+    pub(crate) settings: A::Settings,
+    pub(crate) application: A,
+    pub(crate) phases: Vec<Calibrated>,
     /// None if there are no steps.
-    plan: Option<RunPlan>,
-    books: Books,
+    pub(crate) plan: Option<RunPlan>,
+    pub(crate) books: Books,
 }
 
 /// What a finished run has to show.
@@ -364,7 +364,7 @@ impl<A: Application> Session<A> {
         }
     }
 
-    fn finish(
+    pub(crate) fn finish(
         mut self,
         parameters: Vec<f32>,
         released: Vec<PublicFact>,

@@ -27,13 +27,8 @@ pub(crate) fn private_step<T: Task + ?Sized>(
     tables: &mut Tables,
     clip: &mut Option<ReleasedClip>,
 ) -> Result<(), NotPaid> {
-    // Each unit joins with probability b / n.
-    let batch = sampler.batch(step, paid)?;
-    // S1, where earlier steps have released it.
-    let batch = match *clip {
-        Some(clip) => batch.at_clip(clip),
-        None => batch,
-    };
+    // b, clipped to S1.
+    let batch = draw_batch(sampler, paid, step, *clip)?;
 
     // w, where the batch reads it.
     let mut weights = tables.read();
@@ -44,6 +39,31 @@ pub(crate) fn private_step<T: Task + ?Sized>(
     let sum = batch_sum(task, &weights, batch);
     drop(weights);
 
+    // Selected, noised, and w moved.
+    release(sum, tables, clip);
+    Ok(())
+}
+
+/// The batch of `step`: each unit joins with probability b / n.
+///
+/// # Errors
+/// If the charge is not for this step, or it was drawn before.
+pub(crate) fn draw_batch(
+    sampler: &Sampler,
+    paid: &Charged,
+    step: u64,
+    clip: Option<ReleasedClip>,
+) -> Result<Batch, NotPaid> {
+    let batch = sampler.batch(step, paid)?;
+    // S1, where earlier steps have released it.
+    Ok(match clip {
+        Some(clip) => batch.at_clip(clip),
+        None => batch,
+    })
+}
+
+/// The second half of a step, after the clipped sum.
+pub(crate) fn release(sum: BatchSum, tables: &mut Tables, clip: &mut Option<ReleasedClip>) {
     // M = A(g, gamma): which coordinates or rows this step updates.
     let selected = sum.select();
 
@@ -59,7 +79,6 @@ pub(crate) fn private_step<T: Task + ?Sized>(
             tables.pay(touched.expect("the tables owe the noise of this sampler"));
         }
     }
-    Ok(())
 }
 
 /// Draws what chance decides of `units`, `size` in a part, and brings the rows up to date that their gradients read.

@@ -68,8 +68,6 @@ impl<T: Task> Stepper<T> {
 
     /// The parameters, averaged if the plan says so.
     pub fn into_parameters(self) -> Vec<f32> {
-        let Checkpoint { average, tables, .. } = self.state;
-        let averaged = if self.plan.average { average.into_mean() } else { None };
-        averaged.unwrap_or_else(|| tables.into_parameters())
+        self.state.into_parameters(self.plan.average)
     }
 }

@@ -1,7 +1,7 @@
 //! What is trained: units of data, and the gradient of each.
 
 use organza_mechanism::random::PrivateRandom;
-use organza_mechanism::{Groups, ReadRows, WriteRows};
+use organza_mechanism::{Groups, ReadRows, Shape, ShapeError, WriteRows};
 use std::sync::Arc;
 
 /// A model on data, as training sees it.
@@ -15,6 +15,19 @@ use std::sync::Arc;
 pub trait Task: Sync {
     /// The tables of parameters: (rows, dimensions) each.
     fn tables(&self) -> Vec<(u64, u64)>;
+
+    /// How many of the last tables are dense: all of them is moved in every step, whatever is selected.
+    fn dense_tables(&self) -> usize {
+        0
+    }
+
+    /// The shape of all tables.
+    ///
+    /// # Errors
+    /// If no tables have it.
+    fn shape(&self) -> Result<Shape, ShapeError> {
+        Shape::tables(&self.tables())?.with_dense(self.dense_tables())
+    }
 
     /// How many units there are. *Not private* unless declared public.
     fn units(&self) -> u64;

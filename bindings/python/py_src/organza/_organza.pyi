@@ -100,6 +100,36 @@ class LinearModel:
     def feature_names(self) -> list[str] | None: ...
     def predict(self, data: Data) -> NDArray[np.float64]: ...
 
+# steps with gradients from PyTorch
+
+@final
+class Network:
+    def __init__(
+        self,
+        settings: str,
+        examples: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        fingerprint: bytes,
+        tables: list[NDArray[np.float32] | None],
+        dense: NDArray[np.float32],
+        folder: str,
+        goes_on: bool,
+        threads: int | None = None,
+    ) -> None: ...
+    def steps(self) -> tuple[int, int]: ...
+    def noise(self) -> tuple[float, float]: ...
+    def draw(self, units: int) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None: ...
+    def read(self, table: int, rows: NDArray[np.int64], dimensions: int) -> NDArray[np.float32]: ...
+    def dense(self) -> NDArray[np.float32]: ...
+    def add(
+        self,
+        lookups: list[tuple[int, int, NDArray[np.int64], NDArray[np.float32]]],
+        dense: NDArray[np.float32],
+        checked: bool,
+    ) -> bool: ...
+    def record(self, train: float, validation: float, test: float) -> None: ...
+    def finish(self) -> NDArray[np.float32]: ...
+
 # accounting, mechanisms, ledger
 
 @final

@@ -35,6 +35,9 @@ impl Resume {
             Kind::Recommender => self.go_on::<RecommenderRun>(output, recommender::show),
             Kind::Linear => self.go_on::<Linear<'_>>(output, erm::show),
             Kind::Words => self.go_on::<Words>(output, train::show),
+            Kind::Network => anyhow::bail!(
+                "this run is of a network, whose gradients its own program computes: run that again, with the same folder"
+            ),
         }
     }
 

@@ -15,6 +15,7 @@ use crate::grid::Grid;
 use crate::groups::Units;
 use crate::noise::Noise;
 use crate::random::RandomSource;
+use crate::scores::By;
 use crate::select::{SelectionSettings, Selector, build};
 use crate::shape::Shape;
 use organza_ledger::{Event, Neighbouring};
@@ -88,9 +89,18 @@ impl Plan {
         let grid = Grid::new(settings.clip, settings.expected_batch);
         let selector = build(&settings, Sensitivity::of(&settings, grid))?;
         let shape = Arc::new(settings.shape.clone());
-        let most = selector.most(shape.coordinates(), shape.widest());
+        let most = most_selected(selector.as_ref(), &shape);
         let noise = Noise::new(grid, settings.neighbouring, settings.noise, most)?;
-        let step_event = selector.event(noise.event(selector.as_ref())?, noise.kept());
+        let noise_event = noise.event(selector.as_ref())?;
+        if let (true, NoiseSettings::Laplace { epsilon }) = (shape.has_dense(), settings.noise) {
+            let reason = "Laplace noise is accounted for on selected values, and dense tables are never selected";
+            let noise = format!("Laplace with epsilon {epsilon}");
+            return Err(PlanError::new("noise", noise, reason, "use Gaussian noise"));
+        }
+        let step_event = match shape.has_dense() {
+            false => selector.event(noise_event, noise.kept()),
+            true => selector.event_beside_dense(noise_event),
+        };
         let step_event = step_event.poisson(settings.rate);
         let (selector, groups, adaptive) = (selector.into(), None, None);
         Ok(Self(Arc::new(Checked {
@@ -172,8 +182,7 @@ impl Plan {
 
     /// The most coordinates that a step can select.
     pub fn most_selected(&self) -> u64 {
-        let shape = &self.0.shape;
-        self.0.selector.most(shape.coordinates(), shape.widest())
+        most_selected(self.selector(), &self.0.shape)
     }
 
     pub(crate) fn rate(&self) -> f64 {
@@ -207,4 +216,11 @@ impl Plan {
     pub(crate) fn rows_per_unit(&self) -> usize {
         self.0.selector.rows_per_unit()
     }
+}
+
+/// The most coordinates that get noise in a step that selects: those that a selection can hold, and dense ones.
+fn most_selected(selector: &dyn Selector, shape: &Shape) -> u64 {
+    let dense = shape.dense(By::Coordinate);
+    let selected = selector.most(shape.coordinates(), shape.widest());
+    selected.saturating_add(dense.end - dense.start).min(shape.coordinates())
 }

@@ -50,6 +50,12 @@ pub(crate) trait Selector: Debug + Send + Sync {
     /// moves what gets the noise by at most the part `kept` of what it moves the whole vector.
     fn event(&self, noise: Event, kept: f64) -> Event;
 
+    /// The same where the noise lies on dense tables too, whatever is selected: selection, and then noise on all that a unit
+    /// may move. What a selection hides from the noise, it does not hide there.
+    fn event_beside_dense(&self, noise: Event) -> Event {
+        self.event(noise, 1.0)
+    }
+
     /// The most coordinates that a selection can hold, of `coordinates` in rows of `widest` at most.
     fn most(&self, coordinates: u64, widest: u64) -> u64;
 

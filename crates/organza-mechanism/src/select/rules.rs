@@ -98,8 +98,8 @@ impl SelectionRule {
             }
             Self::LimitedDomain => SelectionSettings::LimitedDomain {
                 draws,
-                domain: draws.saturating_mul(10).min(shape.rows()),
-                rows_per_unit: LIMITED_DOMAIN_ROWS.min(shape.rows()),
+                domain: draws.saturating_mul(10).min(shape.candidates(By::Row)),
+                rows_per_unit: LIMITED_DOMAIN_ROWS.min(shape.candidates(By::Row)),
                 epsilon,
                 delta: LIMITED_DOMAIN_DELTA,
             },
@@ -212,7 +212,7 @@ pub(crate) fn build(
                 weight: weight * grid.step(),
                 cap: grid.steps(cap),
                 epsilon,
-                candidates: candidates(by, shape),
+                candidates: shape.candidates(by),
                 largest: cap,
                 change: sensitivity.change,
             })
@@ -225,7 +225,7 @@ pub(crate) fn build(
             query_epsilon,
             cap,
         } => {
-            let hits = count("hits", hits, candidates(by, shape), "candidates")?;
+            let hits = count("hits", hits, shape.candidates(by), "candidates")?;
             positive("threshold_epsilon", threshold_epsilon)?;
             positive("query_epsilon", query_epsilon)?;
             check_cap(cap)?;
@@ -271,9 +271,10 @@ pub(crate) fn build(
                     "use add-remove, or another selection",
                 ));
             }
-            let domain = count("domain", domain, shape.rows(), "rows")?;
+            let rows = shape.candidates(By::Row);
+            let domain = count("domain", domain, rows, "rows")?;
             let draws = count("draws", draws, domain, "rows in the domain")?;
-            let rows_per_unit = count("rows_per_unit", rows_per_unit, shape.rows(), "rows")?;
+            let rows_per_unit = count("rows_per_unit", rows_per_unit, rows, "rows")?;
             positive("selection epsilon", epsilon)?;
             probability("selection delta", delta)?;
             let rows_per_unit = rows_per_unit as usize;
@@ -281,17 +282,10 @@ pub(crate) fn build(
         }
         SelectionSettings::Uniform { by, draws } => {
             let draws = draws_of(draws, by, shape)?;
-            let share = draws as f64 / candidates(by, shape) as f64;
+            let share = draws as f64 / shape.candidates(by) as f64;
             Box::new(Uniform { by, draws, share })
         }
     })
-}
-
-pub(super) fn candidates(by: By, shape: &Shape) -> u64 {
-    match by {
-        By::Coordinate => shape.coordinates(),
-        By::Row => shape.rows(),
-    }
 }
 
 fn draws_of(draws: u64, by: By, shape: &Shape) -> Result<u64, PlanError> {
@@ -299,7 +293,7 @@ fn draws_of(draws: u64, by: By, shape: &Shape) -> Result<u64, PlanError> {
         By::Coordinate => "coordinates",
         By::Row => "rows",
     };
-    count("draws", draws, candidates(by, shape), of_what)
+    count("draws", draws, shape.candidates(by), of_what)
 }
 
 fn check_cap(cap: Option<f64>) -> Result<(), PlanError> {

@@ -1,6 +1,6 @@
 //! What a person asks of a selection, and how it shares one budget with the noise.
 
-use super::rules::{SelectionRule, SelectionSettings, candidates};
+use super::rules::{SelectionRule, SelectionSettings};
 use crate::scores::By;
 use crate::shape::Shape;
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,7 @@ pub struct Split {
 impl Selection {
     /// How many are selected of a model of this shape: floor(gamma p), at least one, unless a number was given.
     pub fn draws(&self, shape: &Shape) -> u64 {
-        let all = candidates(self.rule.only_by().unwrap_or(self.by), shape) as f64;
+        let all = shape.candidates(self.rule.only_by().unwrap_or(self.by)) as f64;
         self.draws.unwrap_or(((self.gamma * all).floor() as u64).max(1))
     }
 

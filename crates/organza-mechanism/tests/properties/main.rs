@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 #![allow(unreachable_pub, reason = "a test crate has no outside")]
 
+mod dense;
 mod edges;
 mod releases;
 mod settings;

@@ -37,12 +37,14 @@ pub fn settings(selection: SelectionSettings, second_clip: Option<f64>) -> PlanS
 
 /// One selection by each rule, and some more.
 pub fn selections() -> Vec<SelectionSettings> {
+    selections_of(&Shape::tables(&TABLES).unwrap())
+}
+
+pub fn selections_of(shape: &Shape) -> Vec<SelectionSettings> {
     let (by, epsilon) = (By::Coordinate, 1.0);
     let noisy_max = |noise| SelectionSettings::NoisyMax { by, draws: 4, epsilon, noise, cap: None };
-    let shape = Shape::tables(&TABLES).unwrap();
     let asked = |rule| Selection { rule, draws: Some(6), ..Selection::default() };
-    let mut selections =
-        Vec::from(SelectionRule::ALL.map(|rule| asked(rule).settings(&shape, 2.0)));
+    let mut selections = Vec::from(SelectionRule::ALL.map(|rule| asked(rule).settings(shape, 2.0)));
     selections.extend([
         SelectionSettings::Everything,
         SelectionSettings::Exponential { by, draws: 9, epsilon, cap: 0.2 },

@@ -2,4 +2,5 @@
 
 mod application;
 mod early_stopping;
+mod outside;
 mod resumed;

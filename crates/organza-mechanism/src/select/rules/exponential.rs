@@ -54,20 +54,30 @@ impl Selector for Exponential {
 
     fn event(&self, noise: Event, kept: f64) -> Event {
         Event::Selected {
-            by: Box::new(Event::Exponential {
-                epsilon: self.epsilon,
-                draws: self.draws,
-                candidates: Some(self.candidates),
-                cap: Some(self.largest),
-                l2: Some(self.change),
-            }),
+            by: Box::new(self.draws_event()),
             sensitivity: (kept < 1.0).then_some(kept * self.change),
             noise: Box::new(noise),
         }
     }
 
+    fn event_beside_dense(&self, noise: Event) -> Event {
+        Event::Compose(vec![self.draws_event(), noise])
+    }
+
     fn most(&self, coordinates: u64, widest: u64) -> u64 {
         most_of(self.by, self.draws, coordinates, widest)
+    }
+}
+
+impl Exponential {
+    fn draws_event(&self) -> Event {
+        Event::Exponential {
+            epsilon: self.epsilon,
+            draws: self.draws,
+            candidates: Some(self.candidates),
+            cap: Some(self.largest),
+            l2: Some(self.change),
+        }
     }
 }
 

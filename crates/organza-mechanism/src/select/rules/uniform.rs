@@ -43,6 +43,10 @@ impl Selector for Uniform {
         Event::UniformMask { share, event: Box::new(noise) }
     }
 
+    fn event_beside_dense(&self, noise: Event) -> Event {
+        noise
+    }
+
     fn most(&self, coordinates: u64, widest: u64) -> u64 {
         most_of(self.by, self.draws, coordinates, widest)
     }

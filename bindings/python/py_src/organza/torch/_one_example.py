@@ -1,0 +1,130 @@
+"""The gradient of each example where no other is within reach: ``vmap`` of ``grad``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import nn
+from torch.func import functional_call, grad, vmap
+
+
+class Reads:
+    """What tables were read for in one pass: a table, rows, and the gradient of the loss by what was read."""
+
+    def __init__(self) -> None:
+        self.noted: list[tuple[int, torch.Tensor, torch.Tensor]] = []
+        self.anchor: torch.Tensor | None = None
+
+
+class _Read(torch.autograd.Function):
+    """Reads rows, and notes the gradient by them. It hangs on an anchor, a zero of which the gradient is never used."""
+
+    @staticmethod
+    def forward(
+        ids: torch.Tensor,
+        anchor: torch.Tensor,
+        number: int,
+        gather: Callable[[torch.Tensor], torch.Tensor],
+        reads: Reads,
+    ) -> torch.Tensor:
+        return gather(ids)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ids, _, ctx.number, _, ctx.reads = inputs
+        ctx.save_for_backward(ids)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        (ids,) = ctx.saved_tensors
+        zero = _Note.apply(gradients[0], ids, ctx.number, ctx.reads)
+        return None, zero, None, None, None
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: Any, ids: Any, anchor: Any, number: int, gather: Any, reads: Reads
+    ) -> Any:
+        return _Read.apply(_first(ids, in_dims[0], info.batch_size), anchor, number, gather, reads), 0
+
+
+class _Note(torch.autograd.Function):
+    """Notes a gradient of all examples at once; gives zeros."""
+
+    @staticmethod
+    def forward(gradient: Any, ids: Any, number: int, reads: Reads) -> Any:
+        raise RuntimeError("gradients of examples are computed by `vmap`")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        return None, None, None, None
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: Any, gradient: Any, ids: Any, number: int, reads: Reads
+    ) -> Any:
+        ids = _first(ids, in_dims[1], info.batch_size)
+        gradient = _first(gradient, in_dims[0], info.batch_size)
+        reads.noted.append((number, ids, gradient))
+        return gradient.new_zeros(info.batch_size), 0
+
+
+def _first(values: torch.Tensor, axis: int | None, size: int) -> torch.Tensor:
+    """Give the values with the axis of the examples in front."""
+    return values.expand(size, *values.shape) if axis is None else values.movedim(axis, 0)
+
+
+def read(
+    reads: Reads, number: int, gather: Callable[[torch.Tensor], torch.Tensor], ids: torch.Tensor
+) -> torch.Tensor:
+    """Give the rows of a table inside of :func:`gradients`."""
+    rows: torch.Tensor = _Read.apply(ids, reads.anchor, number, gather, reads)
+    return rows
+
+
+class _Loss(nn.Module):
+    """The loss of one example as a module, so that its dense part can be taken from elsewhere for the time of a call."""
+
+    def __init__(self, dense: nn.Module, loss: Callable[..., torch.Tensor], unpacked: bool) -> None:
+        super().__init__()
+        self.dense = dense
+        self._loss = loss
+        self._unpacked = unpacked
+
+    def forward(self, example: Any) -> torch.Tensor:
+        loss = self._loss(*example) if self._unpacked else self._loss(example)
+        return loss.reshape(()) if loss.numel() == 1 else loss
+
+
+def gradients(
+    dense: nn.Module,
+    parameters: Mapping[str, torch.Tensor],
+    loss: Callable[..., torch.Tensor],
+    fields: Any,
+    reads: Reads,
+) -> dict[str, torch.Tensor]:
+    """Compute the gradient of each example by the dense part; those by tables are noted in `reads`.
+
+    `vmap` hands the loss one example at a time: there is no axis of examples that it could sum, divide or normalise over.
+    """
+    unpacked = isinstance(fields, tuple)
+    module = _Loss(dense, loss, unpacked)
+
+    def of_one(values: dict[str, torch.Tensor], anchor: torch.Tensor, example: Any) -> torch.Tensor:
+        reads.anchor = anchor
+        if not unpacked:
+            example = type(fields)(example)
+        named = {f"dense.{name}": value for name, value in values.items()}
+        result: torch.Tensor = functional_call(module, named, (example,))
+        return result
+
+    each = vmap(grad(of_one, argnums=(0, 1)), in_dims=(None, None, 0), randomness="different")
+    plain = fields if unpacked else dict(fields)
+    by_dense, _ = each(dict(parameters), torch.zeros(()), plain)
+    found: dict[str, torch.Tensor] = by_dense
+    return found

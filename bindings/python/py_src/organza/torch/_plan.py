@@ -1,0 +1,494 @@
+"""A plan: who draws batches, clips, selects, adds noise, moves and pays."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from organza._again import warn_of_another_fit
+from organza._organza import Network
+from organza._progress import chosen
+from organza._run import Run
+from organza.exceptions import DataError, PrivacyWarning, RunError, SettingsError
+from organza.ledger import RunLedger, read
+from organza.torch import _one_example
+from organza.torch._backward import Backward
+from organza.torch._data import Batch, Examples, by_unit
+from organza.torch._table import Table
+
+#: Layers that mix the examples of a batch, or keep what they have seen.
+_MIXES = (nn.modules.batchnorm._BatchNorm, nn.LazyBatchNorm1d, nn.LazyBatchNorm2d, nn.LazyBatchNorm3d)
+
+
+class Plan:
+    """Private training of a network: embedding tables that Organza keeps, and a dense part that PyTorch keeps.
+
+    It draws the batches (each unit joins with the same probability, alone), clips what a unit contributes over tables and dense
+    part together, selects rows if it is asked to, adds noise, moves all parameters, and charges for it.
+
+    Parameters
+    ----------
+    tables : sequence of Table
+        The tables.
+    dense : torch.nn.Module, optional
+        The rest of the model. Its parameters are moved by the plan alone, with no optimizer of PyTorch.
+    units : array-like, optional
+        Whose each example is: all that one contributes is protected as one. Without it each example is on its own.
+    epsilon, delta : float
+        What is promised.
+    batch : float, default 256
+        The expected number of units in a batch.
+    epochs : float, default 10
+        How often each unit is seen, in expectation.
+    steps : int, optional
+        The number of steps, instead of `epochs`.
+    clip : float, default 1
+        The largest gradient of a unit, in L2, over tables and dense part.
+    optimizer : {'sgd', 'adam', 'adagrad'}, default 'sgd'
+        How parameters move. With Adam and without selection a step costs as much as all tables: its noise cannot wait.
+    learning_rate : float, default 0.1
+        The learning rate.
+    select : {'exponential', 'uniform', 'sparse-vector', 'noisy-max', 'limited-domain'}, optional
+        Select some rows (or coordinates) privately in each step, and add noise to those alone. Without it all get noise: DP-SGD.
+        The dense part always gets noise, whatever is selected.
+    by : {'row', 'coordinate'}, default 'row'
+        What is selected.
+    draws : int, optional
+        How many are selected; without it `gamma` of all.
+    gamma : float, default 0.001
+        The part that is selected.
+    share : float, default 0.1
+        The share of the budget that selection gets.
+    score_cap, threshold : float
+        The cap on scores, and the threshold of the sparse vector technique.
+    second_clip : float, optional
+        A clip of what was selected.
+    adaptive_clip : float, optional
+        The part of the units whose gradients are to be within the clip, which then follows a released quantile from `clip` on.
+    average : bool, default False
+        Whether the result is the average over the second half of the steps.
+    per_unit : int, optional
+        At most so many examples of a unit are in a step, drawn anew for each.
+    number_of_units : int, optional
+        The number of units, if that is public; without it, it is released with a charge.
+    noise_multiplier : float, optional
+        The noise, instead of `epsilon`, which is then what it costs.
+    neighbouring : {'add-remove', 'replace-one'}, default 'add-remove'
+        What two neighbouring data sets are.
+    unit : str, optional
+        What a unit is, in a word, for the certificate: 'user' with `units`, otherwise 'record'.
+    units_at_once : int, optional
+        A batch is handed out in parts of at most so many units, and stepped after the last: large batches in bounded memory.
+    checkpoints : int, default 20
+        How often the run is saved, if it has a `folder`.
+    ledger : path-like or ledger, optional
+        One budget for all runs on the same data.
+    random_state : int, optional
+        A seed, which makes the run reproducible and *not private*.
+    folder : path-like, optional
+        Where the run is written. A run that was killed goes on from there, bit for bit, when the same program runs again.
+    threads : int, optional
+        How many threads Organza uses; the result is the same with any number.
+    progress : bool, optional
+        Whether a bar is shown; by default where somebody sees it.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from organza.torch import Plan, Table
+    >>> table, head = Table(rows=100, dim=4), torch.nn.Linear(4, 1)
+    >>> data = {"ids": torch.randint(0, 100, (200, 3)), "y": torch.rand(200)}
+    >>> users = torch.arange(200) // 2
+    >>> plan = Plan([table], dense=head, units=users, epsilon=2.0, delta=1e-6, batch=20, steps=5)
+    >>> for batch in plan.batches(data):
+    ...     plan.step(batch, lambda one: (head(table.bag(one.ids)).squeeze(-1) - one.y) ** 2)
+    >>> plan.certificate()["unit"], plan.private
+    ('user', True)
+    """
+
+    def __init__(
+        self,
+        tables: Sequence[Table],
+        *,
+        dense: nn.Module | None = None,
+        units: Any = None,
+        epsilon: float | None = 3.0,
+        delta: float = 1e-6,
+        batch: float = 256,
+        epochs: float = 10,
+        steps: int | None = None,
+        clip: float = 1.0,
+        optimizer: str = "sgd",
+        learning_rate: float = 0.1,
+        select: str | None = None,
+        by: str = "row",
+        draws: int | None = None,
+        gamma: float = 0.001,
+        share: float = 0.1,
+        score_cap: float = 0.1,
+        threshold: float = 0.5,
+        second_clip: float | None = None,
+        adaptive_clip: float | None = None,
+        average: bool = False,
+        per_unit: int | None = None,
+        number_of_units: int | None = None,
+        noise_multiplier: float | None = None,
+        neighbouring: str = "add-remove",
+        unit: str | None = None,
+        units_at_once: int | None = None,
+        checkpoints: int = 20,
+        ledger: Any = None,
+        random_state: int | None = None,
+        folder: str | os.PathLike[str] | None = None,
+        threads: int | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.tables = list(tables)
+        self.dense = nn.Module() if dense is None else dense
+        if units_at_once is not None and units_at_once < 1:
+            raise SettingsError(f"`units_at_once` is {units_at_once}, but must be at least 1")
+        self._units = units
+        self._at_once = units_at_once or 2**62
+        self._folder = folder
+        self._threads = threads
+        self._progress = progress
+        self._network: Network | None = None
+        self._run: Run | None = None
+        self._examples: Examples | None = None
+        self._open: Batch | None = None
+        self._parts = 0
+        self._reads: _one_example.Reads | None = None
+        self._check_model()
+        self._parameters = {
+            name: value for name, value in self.dense.named_parameters() if value.requires_grad
+        }
+        self._backward = Backward(self.dense)
+        names = [table.name or f"table{number or ''}" for number, table in enumerate(self.tables)]
+        dataset = None
+        if hasattr(ledger, "path"):
+            ledger, dataset = ledger.path, getattr(ledger, "name", None)
+        self._settings: dict[str, Any] = {
+            "epsilon": None if noise_multiplier is not None else epsilon,
+            "delta": delta,
+            "noise_multiplier": noise_multiplier,
+            "unit": unit or ("record" if units is None else "user"),
+            "neighbouring": neighbouring,
+            "number_of_units": number_of_units,
+            "per_unit": per_unit,
+            "batch": float(batch),
+            "epochs": float(epochs),
+            "steps": steps,
+            "clip": clip,
+            "second_clip": second_clip,
+            "adaptive_clip": adaptive_clip,
+            "optimizer": optimizer,
+            "learning_rate": learning_rate,
+            "average": average,
+            "select": select,
+            "by": by,
+            "draws": draws,
+            "gamma": gamma,
+            "share": share,
+            "score_cap": score_cap,
+            "threshold": threshold,
+            "checkpoints": checkpoints,
+            "seed": random_state,
+            "ledger": None if ledger is None else os.fspath(ledger),
+            "dataset": dataset,
+            "tables": [
+                {"name": name, "rows": it.rows, "dimensions": it.dim, "deviation": it.deviation}
+                for name, it in zip(names, self.tables)
+            ],
+            "dense": [
+                {"name": f"dense.{name}", "shape": list(value.shape)}
+                for name, value in self._parameters.items()
+            ],
+        }
+
+    def _check_model(self) -> None:
+        if not self.tables or not all(isinstance(table, Table) for table in self.tables):
+            raise SettingsError("`tables` are one or more organza.torch.Table")
+        if len({id(table) for table in self.tables}) < len(self.tables):
+            raise SettingsError("a table is named twice among `tables`")
+        for number, table in enumerate(self.tables):
+            if table._plan is not None and table._plan._network is not None:
+                raise SettingsError("a table is being trained by another plan: finish that first")
+            table._number = number
+        for name, module in self.dense.named_modules():
+            what = f"{name or 'the dense part'} ({type(module).__name__})"
+            if isinstance(module, _MIXES):
+                raise SettingsError(
+                    f"{what} normalises over the examples of a batch, so that one person changes the gradients of all: use "
+                    "nn.LayerNorm or nn.GroupNorm"
+                )
+            if getattr(module, "track_running_stats", False):
+                raise SettingsError(f"{what} keeps statistics of what it has seen: set `track_running_stats=False`")
+        for name, value in self.dense.named_parameters():
+            if value.requires_grad and value.dtype != torch.float32:
+                raise SettingsError(f"{name} of the dense part is {value.dtype}: it has to be float32")
+
+    def batches(self, data: Any) -> Iterator[Batch]:
+        """Draw the batches of all steps that are left, and step those that nobody joined.
+
+        Parameters
+        ----------
+        data : dict or tuple of tensors, TensorDataset, or data set with ``__getitem__`` and ``__len__``
+            All examples. Only the plan takes from it: who is in a batch is drawn by chance.
+
+        Yields
+        ------
+        Batch
+            The fields of the examples, as ``batch.ids`` or ``batch["ids"]`` for a dictionary, ``batch[0]`` for a tuple.
+            Each has to be handed to :meth:`step` once.
+        """
+        if self._run is not None:
+            raise RunError("the run is finished: make a new plan for another")
+        if self._network is None:
+            self._begin(data)
+        elif self._examples is None or self._examples.source is not data:
+            raise DataError("these are not the data that the run has begun with")
+        bar, _ = chosen(self._progress)
+        try:
+            while (batch := self._draw()) is not None:
+                if bar is not None and self._network is not None:
+                    done, steps = self._network.steps()
+                    bar("training", done / steps, None)
+                yield batch
+                if self._open is batch:
+                    raise RunError(
+                        "a batch was drawn and not stepped: call `plan.step(batch)` once for each, also where there is little to "
+                        "learn"
+                    )
+        finally:
+            if bar is not None:
+                bar.close()
+        self._finish()
+
+    def _begin(self, data: Any) -> None:
+        self._examples = examples = Examples(data)
+        order, ends = by_unit(self._units, len(examples))
+        if self._settings["seed"] is not None:
+            warnings.warn("this run is NOT private: a seed can be repeated", PrivacyWarning, stacklevel=4)
+        elif self._settings["ledger"] is None and self._settings["epsilon"] is not None:
+            warn_of_another_fit("Plan", examples.known_by(), self._settings["epsilon"])
+        own = self._folder is None
+        place = Path(tempfile.mkdtemp(prefix="organza-")) / "run" if own else Path(str(self._folder))
+        dense = [value.detach().cpu().reshape(-1) for value in self._parameters.values()]
+        first = torch.cat(dense) if dense else torch.zeros(0)
+        self._network = Network(
+            json.dumps(self._settings),
+            order,
+            ends,
+            examples.fingerprint(order, ends),
+            [None if it._values is None else it._values.numpy() for it in self.tables],
+            first.numpy(),
+            str(place),
+            not own,
+            self._threads,
+        )
+        self._place = place
+        for table in self.tables:
+            table._plan, table._values = self, None
+        self._take_dense(self._network.dense())
+        self._buffers = _state(self.dense.named_buffers())
+
+    def _draw(self) -> Batch | None:
+        """Give the part of a batch that waits for gradients, of those that have examples."""
+        while True:
+            network = self._running()
+            drawn = network.draw(self._at_once)
+            if drawn is None:
+                return None
+            numbers, ends = drawn
+            if len(numbers):
+                assert self._examples is not None
+                self._open = Batch(self._examples.take(numbers), ends, len(numbers))
+                self._backward.begin(len(numbers))
+                return self._open
+            self._hand_over([], torch.zeros((0, self._size())), checked=True)
+
+    def step(self, batch: Batch, loss: Callable[..., torch.Tensor] | None = None) -> None:
+        """Clip the gradients of the units of a batch, select, add noise, move.
+
+        Parameters
+        ----------
+        batch : Batch
+            The batch that :meth:`batches` has given last.
+        loss : callable, optional
+            Computes the loss of *one* example from its fields: ``loss(example)`` for a dictionary, ``loss(*fields)`` for a tuple.
+            Examples cannot reach each other in it, which the certificate then says. Without it, ``backward()`` of the sum
+            of the losses of the batch has to have been called before; that it is such a sum is not checked, and the certificate
+            says so.
+        """
+        network = self._running()
+        if batch is not self._open:
+            raise RunError("this batch does not wait for a step: it was stepped before, or the plan did not draw it")
+        self._check_untouched()
+        try:
+            if loss is not None:
+                reads = self._reads = _one_example.Reads()
+                self._backward.end()
+                # What a layer draws, as dropout does, is drawn again where a step is made again.
+                with torch.random.fork_rng(devices=[]):
+                    torch.manual_seed((network.steps()[0] << 20) + self._parts)
+                    found = _one_example.gradients(self.dense, self._parameters, loss, batch.fields, reads)
+                noted = reads.noted
+            else:
+                self._backward.check()
+                noted = []
+                for number, ids, rows in self._backward.reads:
+                    if rows.grad is not None:
+                        noted.append((number, ids, rows.grad))
+                if not noted and all(value.grad is None for value in self._parameters.values()):
+                    raise RunError("nothing has a gradient: call `loss.backward()` before `plan.step(batch)`")
+                found = self._backward.gradients(self._parameters)
+        finally:
+            self._reads = None
+        values = [found[name].detach().cpu().reshape(len(batch), -1) for name in self._parameters]
+        dense = torch.cat(values, 1) if values else torch.zeros((len(batch), 0))
+        lookups = [
+            (number, *_lookup(ids, gradient, len(batch), self.tables[number].dim))
+            for number, ids, gradient in noted
+        ]
+        self._hand_over(lookups, dense, checked=loss is not None)
+
+    def _hand_over(self, lookups: list[Any], dense: torch.Tensor, *, checked: bool) -> None:
+        network = self._running()
+        dense = dense.to(torch.float32).contiguous()
+        try:
+            made = network.add(lookups, dense.numpy(), checked)
+        finally:
+            self._open = None
+            self._backward.end()
+        self._parts = 0 if made else self._parts + 1
+        if made:
+            self._take_dense(network.dense())
+
+    def _read(self, table: Table, ids: torch.Tensor) -> torch.Tensor:
+        """Give rows of a table of this plan."""
+        if self._reads is not None:
+            return _one_example.read(self._reads, table._number, lambda ids: self._gather(table, ids), ids)
+        if torch.is_grad_enabled():
+            if not self._backward.listens:
+                raise RunError(
+                    "a table was read outside of a batch of its plan, while it is trained: what is read so gets no gradient. To "
+                    "look at the model on the way, read it under `torch.no_grad()`"
+                )
+            return self._backward.read(table._number, ids, self._gather(table, ids))
+        return self._gather(table, ids)
+
+    def _gather(self, table: Table, ids: torch.Tensor) -> torch.Tensor:
+        flat = ids.detach().cpu().to(torch.int64).reshape(-1).contiguous()
+        rows = torch.from_numpy(self._running().read(table._number, flat.numpy(), table.dim))
+        return rows.reshape(*ids.shape, table.dim).to(ids.device)
+
+    def _size(self) -> int:
+        return sum(value.numel() for value in self._parameters.values())
+
+    def _take_dense(self, values: np.ndarray[Any, np.dtype[np.float32]]) -> None:
+        """Put the dense part where PyTorch reads it."""
+        start = 0
+        with torch.no_grad():
+            for value in self._parameters.values():
+                end = start + value.numel()
+                value.copy_(torch.from_numpy(values[start:end]).reshape(value.shape))
+                start = end
+        self._moved = _state(self._parameters.items())
+
+    def _check_untouched(self) -> None:
+        if _state(self._parameters.items()) != self._moved:
+            raise RunError(
+                "a parameter of the dense part was changed by something other than the plan: leave out the optimizer of PyTorch, "
+                "and everything that writes to parameters while they are trained"
+            )
+        if _state(self.dense.named_buffers()) != self._buffers:
+            raise RunError(
+                "a buffer of the dense part has changed: what it keeps of one batch would reach others, without noise"
+            )
+
+    def _running(self) -> Network:
+        if self._network is None:
+            raise RunError(
+                "the run is finished" if self._run is not None else "nothing is drawn yet: call `plan.batches(data)` first"
+            )
+        return self._network
+
+    def _finish(self) -> None:
+        """End a run whose steps are all made."""
+        if self._network is None:
+            return
+        parameters = self._network.finish()
+        start = 0
+        for table in self.tables:
+            end = start + table.rows * table.dim
+            table._values = torch.from_numpy(parameters[start:end].copy()).reshape(table.rows, table.dim)
+            start = end
+        self._take_dense(parameters[start:])
+        self._network = None
+        self._run = Run(self._place, own=self._folder is None, notes=[])
+
+    def record(self, *, train: float = float("nan"), validation: float = float("nan"), test: float = float("nan")) -> None:
+        """Put losses on the learning curve of the page. *Not private* where they come from the data."""
+        self._running().record(train, validation, test)
+
+    @property
+    def steps(self) -> tuple[int, int]:
+        """The steps that were made, and those that there are; after :meth:`batches` has begun."""
+        return self._running().steps()
+
+    @property
+    def noise_multiplier(self) -> float:
+        """The deviation of the noise over the clip; after :meth:`batches` has begun."""
+        return self._running().noise()[0]
+
+    def _finished(self) -> Run:
+        if self._run is None:
+            done, steps = self._running().steps()
+            raise RunError(f"{steps - done} steps are left of {steps}: the certificate is for all of them")
+        return self._run
+
+    def certificate(self) -> dict[str, Any]:
+        """Give what is promised, under which conditions, and what it was spent on; after the last step."""
+        return self._finished().certificate
+
+    def ledger(self) -> RunLedger:
+        """Give what was charged, in its order."""
+        return read(self._finished().folder)
+
+    def report(self, path: str | os.PathLike[str] | None = None) -> Path:
+        """Write the page of the run, beside its files or to `path`."""
+        return self._finished().report(None if path is None else Path(path))
+
+    @property
+    def private(self) -> bool:
+        """Whether there is a promise at all: with a seed there is none."""
+        return bool(self.certificate()["private"])
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the finished run."""
+        return self._finished().folder
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{self!r}</pre>" if self._run is None else self._run.card()
+
+
+def _state(tensors: Any) -> list[tuple[str, int, int]]:
+    """Give what changes when a tensor is replaced or written to."""
+    return [(name, id(value), value._version) for name, value in tensors]
+
+
+def _lookup(ids: torch.Tensor, gradient: torch.Tensor, examples: int, dim: int) -> tuple[int, Any, Any]:
+    """Give rows and gradients as the engine takes them: rows an example, rows, values."""
+    rows = ids.detach().cpu().to(torch.int64).reshape(-1).contiguous()
+    values = gradient.detach().cpu().to(torch.float32).reshape(-1, dim).contiguous()
+    return rows.numel() // examples, rows.numpy(), values.numpy()

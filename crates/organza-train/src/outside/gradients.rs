@@ -1,0 +1,97 @@
+//! Gradients of examples as they are handed over: rows that a table looked up, and the dense part.
+
+use organza_mechanism::UnitGradient;
+use std::ops::Range;
+
+/// What one reading of a table gave each example, and the gradient of its loss by it.
+#[derive(Clone, Copy, Debug)]
+pub struct Lookups<'a> {
+    /// Which table.
+    pub table: usize,
+    /// How many rows each example read.
+    pub per_example: usize,
+    /// The rows, example by example; below zero for none.
+    pub rows: &'a [i64],
+    /// The gradient at each of them, as many numbers as the table has dimensions.
+    pub values: &'a [f32],
+}
+
+/// The gradients of the examples of a part, in their order.
+#[derive(Clone, Copy, Debug)]
+pub struct Gradients<'a> {
+    /// What tables were read for.
+    pub lookups: &'a [Lookups<'a>],
+    /// The gradient by all dense parameters, example by example; empty if there are none.
+    pub dense: &'a [f32],
+}
+
+/// Where the tables of a network stand in its shape.
+#[derive(Clone, Debug)]
+pub(super) struct Places {
+    /// The first row and the dimensions of each table.
+    pub(super) tables: Vec<(u32, usize)>,
+    /// The rows of each table.
+    pub(super) rows: Vec<u64>,
+    /// The row that holds all dense parameters, and how many there are.
+    pub(super) dense: Option<(u32, usize)>,
+}
+
+impl Places {
+    /// The row of the model that is `row` of `table`; none below zero and beyond the last.
+    pub(super) fn row(&self, table: usize, row: i64) -> Option<u32> {
+        let row = u64::try_from(row).ok().filter(|row| *row < self.rows[table])?;
+        Some(self.tables[table].0 + row as u32)
+    }
+
+    /// What does not fit in gradients of `examples` examples, if anything.
+    pub(super) fn misfit(&self, gradients: &Gradients<'_>, examples: usize) -> Option<String> {
+        for Lookups { table, per_example, rows, values } in gradients.lookups {
+            let Some((_, dimensions)) = self.tables.get(*table) else {
+                return Some(format!("there is no table {table}"));
+            };
+            if rows.len() != per_example * examples || values.len() != rows.len() * dimensions {
+                return Some(format!(
+                    "table {table} was read for {} rows and has a gradient of {} numbers, but {examples} examples with \
+                     {per_example} rows of {dimensions} are expected",
+                    rows.len(),
+                    values.len()
+                ));
+            }
+        }
+        let dense = self.dense.map_or(0, |(_, size)| size * examples);
+        (gradients.dense.len() != dense).then(|| {
+            format!(
+                "the dense part has a gradient of {} numbers, not {dense}",
+                gradients.dense.len()
+            )
+        })
+    }
+
+    /// Adds the gradients of `examples`, all of one unit, to that of the unit.
+    pub(super) fn add(
+        &self,
+        gradients: &Gradients<'_>,
+        examples: Range<usize>,
+        unit: &mut UnitGradient,
+    ) {
+        for Lookups { table, per_example, rows, values } in gradients.lookups {
+            let dimensions = self.tables[*table].1;
+            let own = examples.start * per_example..examples.end * per_example;
+            let values = values[own.start * dimensions..own.end * dimensions].chunks(dimensions);
+            for (row, values) in rows[own].iter().zip(values) {
+                let row = self.row(*table, *row).and_then(|row| unit.row(row));
+                add(row, values);
+            }
+        }
+        if let Some((row, size)) = self.dense {
+            for values in gradients.dense[examples.start * size..examples.end * size].chunks(size) {
+                add(unit.row(row), values);
+            }
+        }
+    }
+}
+
+fn add(row: Option<&mut [f32]>, values: &[f32]) {
+    let sums = row.into_iter().flatten();
+    sums.zip(values).for_each(|(sum, value)| *sum += value);
+}
