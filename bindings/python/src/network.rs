@@ -168,18 +168,19 @@ impl Network {
         self.looked(NetworkSteps::noise)
     }
 
-    /// The examples of the part that waits, unit by unit, and where those of each end; none if all steps are made.
+    /// The examples of the part that waits, unit by unit, where those of each end, and the seed of what layers draw; none if all
+    /// steps are made.
     #[allow(clippy::type_complexity)]
     fn draw<'py>(
         &self,
         py: Python<'py>,
         units: usize,
-    ) -> PyResult<Option<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>)>> {
+    ) -> PyResult<Option<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, u64)>> {
         let part = self.worked(py, |steps| Ok(steps.draw(units)?.cloned()))?;
-        Ok(part.map(|Part { examples, ends }| {
+        Ok(part.map(|Part { examples, ends, seed }| {
             let examples: Vec<i64> = examples.into_iter().map(|example| example as i64).collect();
             let ends: Vec<i64> = ends.into_iter().map(|end| end as i64).collect();
-            (examples.into_pyarray(py), ends.into_pyarray(py))
+            (examples.into_pyarray(py), ends.into_pyarray(py), seed)
         }))
     }
 

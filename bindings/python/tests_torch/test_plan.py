@@ -113,6 +113,33 @@ def test_a_loss_of_one_example_cannot_divide_by_the_batch() -> None:
     assert set(shapes) == {(5,)}
 
 
+def masks(random_state: int | None) -> torch.Tensor:
+    """Give what dropout leaves of a one, for the first examples of a batch."""
+    table, _ = model()
+    head = nn.Sequential(nn.Linear(4, 1), nn.Dropout(0.5))
+    plan = Plan([table], dense=head, **{**SEEDED, "random_state": random_state, "steps": 1, "batch": 200})
+    torch.manual_seed(7)
+    batch = next(plan.batches(data()))
+    seen: list[torch.Tensor] = []
+    before = plan._hand_over
+
+    def noted(lookups: Any, dense: torch.Tensor, *, checked: bool) -> None:
+        seen.append(dense[:100, -1].clone())
+        before(lookups, dense, checked=checked)
+
+    plan._hand_over = noted  # type: ignore[method-assign]
+    plan.step(batch, lambda example: head(table.bag(example.ids)).sum())
+    (mask,) = seen
+    return mask
+
+
+def test_what_layers_draw_is_a_secret_of_the_run() -> None:
+    """One unit more moves all draws by a place, so that nobody may know them. The twin is a seed, which everybody may know."""
+    assert set(masks(None).tolist()) == {0.0, 2.0}
+    assert not torch.equal(masks(None), masks(None))
+    assert torch.equal(masks(3), masks(3))
+
+
 def test_batches_are_stepped_once_and_come_from_the_plan() -> None:
     table, head = model()
     plan = Plan([table], dense=head, **SEEDED)

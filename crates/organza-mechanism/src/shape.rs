@@ -137,9 +137,10 @@ impl Shape {
         self.coordinates
     }
 
-    /// The number of coordinates in the widest row.
+    /// The number of coordinates in the widest row that is not of a dense table.
     pub fn widest(&self) -> u64 {
-        self.tables.iter().map(|table| table.dimensions).max().unwrap_or(0)
+        let selectable = self.tables.iter().filter(|table| table.first_row < self.selectable.0);
+        selectable.map(|table| table.dimensions).max().unwrap_or(0)
     }
 
     /// The first coordinate of a row, and how many it has; `None` beyond the last row.

@@ -31,6 +31,8 @@ pub enum Purpose {
     Negatives = 6,
     /// Splits of the data, canaries, synthetic data.
     Data = 7,
+    /// What layers of a network draw, such as dropout.
+    Layers = 12,
 }
 
 /// What randomness is for, where it hides data: this crate alone draws it, against the proof of a charge. It shares

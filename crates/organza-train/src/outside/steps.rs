@@ -77,6 +77,10 @@ pub struct Part {
     pub examples: Vec<u64>,
     /// Where those of each unit end.
     pub ends: Vec<usize>,
+    /// The seed of what layers draw for this part, such as dropout. A secret of the run: a layer draws for one example after the
+    /// other, so that one unit more moves all draws by a place. That is hidden where draws are independent to whoever sees
+    /// the result, and not where their seed is known.
+    pub seed: u64,
 }
 
 /// A run of a network whose gradients come from outside.
@@ -208,9 +212,11 @@ impl NetworkSteps {
             let mut random = self.session.books.source().step(Purpose::Negatives, step).shard(0);
             let examples = self.session.application.examples();
             let mut split = batch.split(parts * threads).into_iter();
-            let waiting = (0..parts).map(|_| {
+            let layers = self.session.books.source().step(Purpose::Layers, step);
+            let waiting = (0..parts).map(|number| {
                 let group: Vec<BatchPart> = split.by_ref().take(threads).collect();
-                let mut part = Part::default();
+                let seed = layers.shard(number as u64).word();
+                let mut part = Part { seed, ..Part::default() };
                 for unit in group.iter().flat_map(BatchPart::units) {
                     random.turn_to(*unit);
                     examples.draw(*unit, &mut random, &mut part.examples);

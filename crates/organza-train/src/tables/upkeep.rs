@@ -3,7 +3,7 @@
 use super::owed::has_room;
 use super::resting::MOST_STEPS;
 use crate::optimizer::OptimizerSettings;
-use organza_mechanism::{Deferral, DeferredGrid, OwedNoise, Plan, Sampler, Shape};
+use organza_mechanism::{By, Deferral, DeferredGrid, OwedNoise, Plan, Sampler, Shape};
 
 /// How many rows a unit is taken to read; a pair with eight negatives has ten.
 const ROWS_OF_A_UNIT: f64 = 16.0;
@@ -39,11 +39,9 @@ impl Upkeep {
             return Self::Owed(owed);
         }
         let settings = plan.settings();
-        let (shape, batch) = (&settings.shape, settings.expected_batch);
-        let widest = shape.widest() as f64;
-        let read = batch * ROWS_OF_A_UNIT * widest;
+        let read = read(&settings.shape, settings.expected_batch);
         let moved = plan.most_selected() as f64;
-        Self::when_read(optimizer, shape, steps, PRICE * (read + moved))
+        Self::when_read(optimizer, &settings.shape, steps, PRICE * (read + moved))
     }
 
     /// What is cheaper to expect, for a run without privacy.
@@ -53,9 +51,9 @@ impl Upkeep {
         optimizer: OptimizerSettings,
         steps: u64,
     ) -> Self {
-        let read = expected_batch * ROWS_OF_A_UNIT * shape.widest() as f64;
         // What is read gets a gradient, so it is moved as well.
-        Self::when_read(optimizer, shape, steps, PRICE * 2.0 * read)
+        let cost = PRICE * 2.0 * read(shape, expected_batch);
+        Self::when_read(optimizer, shape, steps, cost)
     }
 
     /// When they are read, if the optimizer can do so and it costs less than all coordinates.
@@ -65,6 +63,12 @@ impl Upkeep {
     }
 }
 
+/// How many coordinates a batch is taken to read.
+fn read(shape: &Shape, expected_batch: f64) -> f64 {
+    let dense = shape.coordinates() - shape.candidates(By::Coordinate);
+    expected_batch * ROWS_OF_A_UNIT * shape.widest() as f64 + dense as f64
+}
+
 fn is_wide(shape: &Shape, steps: u64) -> bool {
     shape.coordinates() > SMALL && steps <= MOST_STEPS
 }
@@ -72,8 +76,7 @@ fn is_wide(shape: &Shape, steps: u64) -> bool {
 /// Whether leaving noise for later pays, where it may be. (The average of weights would need (weight, running sum) drawn
 /// together.)
 pub(crate) fn defers(shape: &Shape, expected_batch: f64, steps: u64) -> bool {
-    let read = expected_batch * ROWS_OF_A_UNIT * shape.widest() as f64;
-    is_wide(shape, steps) && PRICE * read < shape.coordinates() as f64
+    is_wide(shape, steps) && PRICE * read(shape, expected_batch) < shape.coordinates() as f64
 }
 
 /// Leave to defer noise on this grid, if the table's numbers have room for the weights.

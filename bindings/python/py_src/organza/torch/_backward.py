@@ -95,7 +95,7 @@ class Backward:
             whole: Any = parameter.grad
             parameter.grad = None
             if whole is not None:
-                size = float(whole.norm()) + float(values.norm(dim=0).sum())
+                size = float(whole.norm()) + float(values.norm())
                 if float((values.sum(0) - whole).norm()) > _TOLERANCE * size + 1e-6:
                     raise RunError(
                         f"the gradients of single examples do not add up to that of {name}: it is used outside of nn.Linear, or "

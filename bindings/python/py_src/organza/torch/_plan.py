@@ -165,7 +165,7 @@ class Plan:
         self._run: Run | None = None
         self._examples: Examples | None = None
         self._open: Batch | None = None
-        self._parts = 0
+        self._seed = 0
         self._reads: _one_example.Reads | None = None
         self._check_model()
         self._parameters = {
@@ -308,7 +308,7 @@ class Plan:
             drawn = network.draw(self._at_once)
             if drawn is None:
                 return None
-            numbers, ends = drawn
+            numbers, ends, self._seed = drawn
             if len(numbers):
                 assert self._examples is not None
                 self._open = Batch(self._examples.take(numbers), ends, len(numbers))
@@ -329,7 +329,7 @@ class Plan:
             of the losses of the batch has to have been called before; that it is such a sum is not checked, and the certificate
             says so.
         """
-        network = self._running()
+        self._running()
         if batch is not self._open:
             raise RunError("this batch does not wait for a step: it was stepped before, or the plan did not draw it")
         self._check_untouched()
@@ -337,9 +337,10 @@ class Plan:
             if loss is not None:
                 reads = self._reads = _one_example.Reads()
                 self._backward.end()
-                # What a layer draws, as dropout does, is drawn again where a step is made again.
+                # What a layer draws, as dropout does, is drawn again where a step is made again, and by a seed that only the run
+                # knows: a unit more moves the draws of all others by a place.
                 with torch.random.fork_rng(devices=[]):
-                    torch.manual_seed((network.steps()[0] << 20) + self._parts)
+                    torch.manual_seed(self._seed)
                     found = _one_example.gradients(self.dense, self._parameters, loss, batch.fields, reads)
                 noted = reads.noted
             else:
@@ -369,7 +370,6 @@ class Plan:
         finally:
             self._open = None
             self._backward.end()
-        self._parts = 0 if made else self._parts + 1
         if made:
             self._take_dense(network.dense())
 
