@@ -138,7 +138,7 @@ impl Adaptive {
         let count = multiplier / libm::sqrt(SHARE) * up * count_change(plan.neighbouring);
         let noise = IntegerNoise::rounded_gaussian(count)?;
         let of_gradients = NoiseSettings::Gaussian { multiplier: gradients, second_clip: None };
-        let of_gradients = Noise::new(grid, plan.neighbouring, of_gradients, 0)?;
+        let of_gradients = Noise::new(grid, plan.neighbouring, of_gradients, 0, f64::INFINITY)?;
         Ok((Self { settings, noise, expected_batch: plan.expected_batch }, of_gradients))
     }
 

@@ -141,10 +141,14 @@ impl Batch {
     /// and on no other unit of the data.
     pub fn sum(mut self, mut gradient: impl FnMut(u64, &mut UnitGradient)) -> BatchSum {
         let grid = self.grid;
+        let candidates = self.memory.run.plan.clips_candidates();
         let Memory { units, gradient: scratch, sum, .. } = &mut *self.memory;
         for unit in units {
             scratch.clear();
             gradient(*unit, scratch);
+            if let Some(candidates) = candidates {
+                candidates.apply(scratch);
+            }
             sum.add(&clip(scratch, &grid));
         }
         BatchSum { step: self.step, grid, memory: self.memory }

@@ -62,6 +62,16 @@ impl UnitGradient {
         self.index.rows().iter().enumerate().map(|(place, row)| (*row, self.row_at(place)))
     }
 
+    /// Hands out the values of each row that a selection chooses among, to be changed.
+    pub(crate) fn change_selectable(&mut self, mut change: impl FnMut(&mut [f32])) {
+        for place in 0..self.starts.len() {
+            if self.shape.is_selectable(self.index.rows()[place]) {
+                let values = self.place(place);
+                change(&mut self.values[values]);
+            }
+        }
+    }
+
     #[inline(always)]
     fn row_at(&self, place: usize) -> &[f32] {
         &self.values[self.place(place)]

@@ -69,6 +69,7 @@
 
 mod adaptive;
 mod batch;
+mod candidate_clip;
 mod clip;
 mod count;
 mod dense;

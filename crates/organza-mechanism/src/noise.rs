@@ -44,6 +44,9 @@ const FURTHER: u64 = 1 << 63;
 /// the inflated change of the whole vector what gets the noise then moves by at most the share that was
 /// selected, and by at most `kept`: the event of a joint account needs both.
 ///
+/// Where a clip at each candidate bounds what a selection sees of the change ([`CandidateClip`](crate::candidate_clip::CandidateClip)), that
+/// is one more bound on the change before the projection, and takes the place of L.
+///
 /// The released values are whole multiples of a power of two M of that grid, round((x + N) / M) for the integer x and
 /// a normal N: a post-processing of x + N, in *exactly* this law ([`RoundedNormals`]), so the Gaussian event holds for the
 /// numbers that leave. M is such that a deviation has 2^18 to 2^19 of them, or 1 where it has fewer. (Laplace noise is a rounded
@@ -61,7 +64,7 @@ pub(crate) struct Noise {
     /// The standard deviation (the scale, for Laplace noise), in steps of the released grid.
     pub(crate) deviation: f64,
     /// How far a unit moves what gets the noise, over how far it moves the vector before the second
-    /// clip, rounding included: one where no second clip bounds it further.
+    /// clip, rounding included: one where neither a second clip nor one at each candidate bounds it further.
     kept: f64,
 }
 
@@ -71,13 +74,14 @@ fn bits_below(deviation: f64) -> u32 {
 }
 
 impl Noise {
-    /// Noise in proportion to the sensitivity of what is released; `most` bounds the number of
-    /// selected coordinates.
+    /// Noise in proportion to the sensitivity of what is released; `most` bounds the number of selected coordinates, and
+    /// `seen` how far a unit moves what a selection sees, in steps of the sum's grid; infinite where only the whole is bounded.
     pub(crate) fn new(
         grid: Grid,
         neighbouring: Neighbouring,
         settings: NoiseSettings,
         most: u64,
+        seen: f64,
     ) -> Result<Self, PlanError> {
         let change = match neighbouring {
             Neighbouring::AddRemove => STEPS_OF_CLIP,
@@ -85,9 +89,10 @@ impl Noise {
         };
         match settings {
             NoiseSettings::Gaussian { multiplier, second_clip: None } => {
-                let deviation = positive("noise multiplier", multiplier)? * change;
+                let deviation = positive("noise multiplier", multiplier)? * change.min(seen);
+                let kept = change.min(seen) / change;
                 let noise = Self::without_second_clip(grid, settings, deviation);
-                noise.fitting("noise multiplier", multiplier)
+                Self { kept, ..noise }.fitting("noise multiplier", multiplier)
             }
             NoiseSettings::Laplace { epsilon } => {
                 let scale = change / positive("value epsilon", epsilon)?;
@@ -98,7 +103,7 @@ impl Noise {
                 positive("noise multiplier", multiplier)?;
                 let length_in_steps = grid.steps(positive("second clip", length)?);
                 let second_clip = length_in_steps * (1.0 - 4.0 * f64::EPSILON);
-                let deviation = multiplier * change.min(2.0 * length_in_steps);
+                let deviation = multiplier * change.min(2.0 * length_in_steps).min(seen);
                 // The projected vector stays within 2^50 fine steps, the noise within the integers.
                 let room = (PROJECTED / second_clip).min(ROOM / (2.0 * TAIL * deviation));
                 let fine = room.log2().floor().min(f64::from(FINEST)) as i32;
@@ -113,7 +118,8 @@ impl Noise {
                     ));
                 }
                 let change = change * scale * inflation;
-                let sensitivity = change.min(2.0 * length_in_steps * scale);
+                let seen = seen * scale * inflation;
+                let sensitivity = change.min(2.0 * length_in_steps * scale).min(seen);
                 let (deviation, kept) = (multiplier * sensitivity, sensitivity / change);
                 let noise = Self { grid, settings, second_clip, fine, deviation, kept };
                 noise.fitting("noise multiplier", multiplier)
@@ -280,7 +286,8 @@ mod tests {
     fn far_out(multiplier: f64, second_clip: Option<f64>) -> (Noise, [Vec<i64>; 2]) {
         let settings = NoiseSettings::Gaussian { multiplier, second_clip };
         let grid = Grid::new(1.0, 1.0);
-        let noise = Noise::new(grid, Neighbouring::AddRemove, settings, 1).expect("good settings");
+        let noise = Noise::new(grid, Neighbouring::AddRemove, settings, 1, f64::INFINITY)
+            .expect("good settings");
         let values = [0, 1].map(|value| {
             let mut values = vec![value; 100_000];
             let random = RandomSource::from_seed(5).secret(Secret::Noise, value as u64);

@@ -57,6 +57,7 @@ impl EngineSettings {
         let expected = "between 0 and 1, and left out where steps select or are not private: caps and second clips \
                         are lengths that would have to follow the clip";
         optional("--adaptive-clip", training.adaptive_clip, is_part, expected)?;
+        optional("--candidate-clip", training.candidate_clip, is_positive, POSITIVE)?;
         optional("--second-clip", training.second_clip, is_positive, POSITIVE)?;
         positive("--learning-rate", f64::from(training.optimizer.learning_rate()))
     }

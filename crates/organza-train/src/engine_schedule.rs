@@ -94,7 +94,7 @@ impl EngineSchedule {
             false => SelectionSettings::Everything,
             true => selection.settings(&shape, draw.unwrap_or(DRAW)),
         };
-        // Without selection there is nothing to clip again, as in the paper's DP-SGD.
+        // Without selection there is nothing to clip again, as in the paper's DP-SGD, and there are no candidates.
         let second_clip = training.second_clip.filter(|_| self.selects());
         let plan = Plan::new(PlanSettings {
             shape,
@@ -105,6 +105,10 @@ impl EngineSchedule {
             selection,
             noise: NoiseSettings::Gaussian { multiplier, second_clip },
         })?;
+        let plan = match training.candidate_clip.filter(|_| self.selects()) {
+            Some(clip) => plan.clipping_candidates(clip)?,
+            None => plan,
+        };
         Ok(match training.adaptive_clip {
             Some(quantile) => plan.adapting(AdaptiveClip::new(quantile, training.clip))?,
             None => plan,

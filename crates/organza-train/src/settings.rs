@@ -105,6 +105,9 @@ pub struct TrainingSettings {
     /// The part of the units whose gradients are to be within the clip, which follows it from `clip` on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adaptive_clip: Option<f64>,
+    /// The clip of a unit's gradient at each candidate of a selection, a coordinate or a row, if steps select.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candidate_clip: Option<f64>,
     /// The clip of what was selected (S2), if steps select.
     pub second_clip: Option<f64>,
     /// How parameters move.
@@ -195,6 +198,7 @@ impl Default for TrainingSettings {
             steps: None,
             clip: 0.3,
             adaptive_clip: None,
+            candidate_clip: None,
             second_clip: None,
             optimizer: OptimizerSettings::adam(0.02),
             average: false,

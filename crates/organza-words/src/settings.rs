@@ -272,6 +272,7 @@ impl Settings {
             steps: None,
             clip: 15.0,
             adaptive_clip: None,
+            candidate_clip: None,
             second_clip: Some(1.0),
             optimizer: OptimizerSettings::adam(0.001),
             average: false,

@@ -11,6 +11,7 @@ pub use settings::{NoiseSettings, PlanSettings};
 
 use crate::adaptive::Adaptive;
 use crate::batch::Sampler;
+use crate::candidate_clip::CandidateClip;
 use crate::grid::Grid;
 use crate::groups::Units;
 use crate::noise::Noise;
@@ -38,6 +39,8 @@ struct Checked {
     groups: Option<u64>,
     /// A clip that follows a quantile.
     adaptive: Option<Adaptive>,
+    /// A clip at each candidate of the selection.
+    candidates: Option<CandidateClip>,
 }
 
 impl PartialEq for Plan {
@@ -46,6 +49,7 @@ impl PartialEq for Plan {
             || self.0.settings == other.0.settings
                 && self.0.groups == other.0.groups
                 && self.adaptive_clip() == other.adaptive_clip()
+                && self.candidate_clip() == other.candidate_clip()
     }
 }
 
@@ -54,18 +58,23 @@ impl PartialEq for Plan {
 pub(crate) struct Sensitivity {
     /// The change of the vector in L2: S1 / b, or twice that for replace-one.
     pub(crate) change: f64,
+    /// The change of one candidate; infinite where only that of the whole is bounded.
+    pub(crate) of_candidate: f64,
     pub(crate) grid: Grid,
     pub(crate) neighbouring: Neighbouring,
 }
 
 impl Sensitivity {
-    fn of(settings: &PlanSettings, grid: Grid) -> Self {
+    fn of(settings: &PlanSettings, grid: Grid, candidates: Option<CandidateClip>) -> Self {
         let share = settings.clip / settings.expected_batch;
         let change = match settings.neighbouring {
             Neighbouring::AddRemove => share,
             Neighbouring::ReplaceOne => 2.0 * share,
         };
-        Self { change, grid, neighbouring: settings.neighbouring }
+        let of_candidate = candidates.map_or(f64::INFINITY, |candidates| {
+            candidates.change(settings.neighbouring, settings.expected_batch)
+        });
+        Self { change, of_candidate, grid, neighbouring: settings.neighbouring }
     }
 }
 
@@ -75,6 +84,14 @@ impl Plan {
     /// # Errors
     /// Names the setting, why it cannot be, and what would do.
     pub fn new(settings: PlanSettings) -> Result<Self, PlanError> {
+        Self::checked(settings, None)
+    }
+
+    /// The plan of these settings, with a clip at each candidate.
+    pub(crate) fn checked(
+        settings: PlanSettings,
+        candidates: Option<CandidateClip>,
+    ) -> Result<Self, PlanError> {
         if !(settings.rate > 0.0 && settings.rate <= 1.0) {
             return Err(PlanError::new(
                 "rate",
@@ -87,10 +104,15 @@ impl Plan {
         positive("clip", settings.clip)?;
 
         let grid = Grid::new(settings.clip, settings.expected_batch);
-        let selector = build(&settings, Sensitivity::of(&settings, grid))?;
+        let sensitivity = Sensitivity::of(&settings, grid, candidates);
+        let selector = build(&settings, sensitivity)?;
         let shape = Arc::new(settings.shape.clone());
         let most = most_selected(selector.as_ref(), &shape);
-        let noise = Noise::new(grid, settings.neighbouring, settings.noise, most)?;
+        let seen = match shape.has_dense() {
+            false => sensitivity.of_selected(selector.most(u64::MAX, 1)),
+            true => f64::INFINITY,
+        };
+        let noise = Noise::new(grid, settings.neighbouring, settings.noise, most, seen)?;
         let noise_event = noise.event(selector.as_ref())?;
         if let (true, NoiseSettings::Laplace { epsilon }) = (shape.has_dense(), settings.noise) {
             let reason = "Laplace noise is accounted for on selected values, and dense tables are never selected";
@@ -112,6 +134,7 @@ impl Plan {
             step_event,
             groups,
             adaptive,
+            candidates,
         })))
     }
 
@@ -199,6 +222,10 @@ impl Plan {
 
     pub(crate) fn adaptive(&self) -> Option<&Adaptive> {
         self.0.adaptive.as_ref()
+    }
+
+    pub(crate) fn clips_candidates(&self) -> Option<CandidateClip> {
+        self.0.candidates
     }
 
     pub(crate) fn selects_everything(&self) -> bool {

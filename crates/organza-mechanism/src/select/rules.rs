@@ -182,14 +182,28 @@ pub enum SelectionSettings {
 }
 
 impl Sensitivity {
-    /// How far one score moves at the most: min(S0, C).
+    /// How far one score moves at the most: min(S0, C), and no more than a candidate does.
     pub(crate) fn of_score(&self, cap: Option<f64>) -> f64 {
-        cap.unwrap_or(f64::INFINITY).min(self.change)
+        cap.unwrap_or(f64::INFINITY).min(self.change).min(self.of_candidate)
     }
 
-    /// The range of the change of scores: min(2 S0, sqrt2 C).
+    /// The range of the change of scores: min(2 S0, sqrt2 C), and no more than twice what a candidate changes.
     pub(crate) fn range(&self, cap: Option<f64>) -> f64 {
+        self.range_of_whole(cap).min(2.0 * self.of_candidate)
+    }
+
+    /// Whether the clip at each candidate is what bounds that range.
+    fn is_by_candidate(&self, cap: Option<f64>) -> bool {
+        2.0 * self.of_candidate < self.range_of_whole(cap)
+    }
+
+    fn range_of_whole(&self, cap: Option<f64>) -> f64 {
         (2.0 * cap.unwrap_or(f64::INFINITY)).min(std::f64::consts::SQRT_2 * self.change)
+    }
+
+    /// How far the sum moves at `count` candidates, in grid steps; infinite where only the whole is bounded.
+    pub(crate) fn of_selected(&self, count: u64) -> f64 {
+        self.grid.steps((count as f64).sqrt() * self.of_candidate)
     }
 }
 
@@ -215,6 +229,7 @@ pub(crate) fn build(
                 candidates: shape.candidates(by),
                 largest: cap,
                 change: sensitivity.change,
+                is_by_candidate: sensitivity.is_by_candidate(Some(cap)),
             })
         }
         SelectionSettings::SparseVector {

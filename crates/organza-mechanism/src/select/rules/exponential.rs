@@ -17,7 +17,8 @@ const GUMBEL_COST: f64 = 1.0;
 /// One draw's log-probability ratio between neighbours has range `epsilon` = weight x R, where R =
 /// min(2 S0, sqrt2 C) bounds the range of the change of scores: two scores change by at most S0 each
 /// in opposite directions, and by at most sqrt2 C together, since their squares sum to C^2 at most.
-/// The draws are an adaptive composition of such draws. With cap, L2 bound and number of candidates
+/// The draws are an adaptive composition of such draws. R is less where a clip bounds what a unit adds to each candidate: then the
+/// event states the bounded range alone. Otherwise, with cap, L2 bound and number of candidates
 /// on the event, an accountant may use all three, and that the noise lies on the selection alone.
 #[derive(Debug)]
 pub(crate) struct Exponential {
@@ -34,6 +35,8 @@ pub(crate) struct Exponential {
     pub(crate) largest: f64,
     /// C: how far a unit moves the averaged gradient.
     pub(crate) change: f64,
+    /// Whether a clip at each candidate is what bounds the range, and not cap or C.
+    pub(crate) is_by_candidate: bool,
 }
 
 impl Selector for Exponential {
@@ -53,6 +56,9 @@ impl Selector for Exponential {
     }
 
     fn event(&self, noise: Event, kept: f64) -> Event {
+        if self.is_by_candidate {
+            return self.event_beside_dense(noise);
+        }
         Event::Selected {
             by: Box::new(self.draws_event()),
             sensitivity: (kept < 1.0).then_some(kept * self.change),
@@ -71,12 +77,14 @@ impl Selector for Exponential {
 
 impl Exponential {
     fn draws_event(&self) -> Event {
+        // An account takes the weight of a score from these.
+        let known = |number| (!self.is_by_candidate).then_some(number);
         Event::Exponential {
             epsilon: self.epsilon,
             draws: self.draws,
-            candidates: Some(self.candidates),
-            cap: Some(self.largest),
-            l2: Some(self.change),
+            candidates: (!self.is_by_candidate).then_some(self.candidates),
+            cap: known(self.largest),
+            l2: known(self.change),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! lower bound on epsilon. A bound above the claim is a failure, and so is one far below it, since
 //! such a test would not notice much. The twins are the same mechanisms with one flaw each.
 
+mod candidate_clip;
 mod claims;
 mod exponential;
 mod gaussian;

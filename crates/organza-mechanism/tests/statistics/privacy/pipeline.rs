@@ -50,7 +50,16 @@ pub(crate) fn gaussian(multiplier: f64) -> NoiseSettings {
 
 impl Pipeline {
     pub(crate) fn new(seed: u64, settings: PlanSettings) -> Self {
+        Self::of(seed, Plan::new(settings).expect("a good plan"))
+    }
+
+    /// Units that add at most `clip` to each candidate.
+    pub(crate) fn clipping_candidates(seed: u64, settings: PlanSettings, clip: f64) -> Self {
         let plan = Plan::new(settings).expect("a good plan");
+        Self::of(seed, plan.clipping_candidates(clip).expect("a good clip"))
+    }
+
+    fn of(seed: u64, plan: Plan) -> Self {
         let sampler = plan.sampler("training", 0, &RandomSource::from_seed(seed));
         let paid = paid(sampler.charge(0..1 << 40));
         Self { plan, seed, paid }
