@@ -162,9 +162,9 @@ fn least_loss(loss: Loss, label: f64) -> f64 {
     }
 }
 
-/// The area under the curve, from the ranks of class 1 among rows that are sorted by their margins; none if a class is
-/// empty.
-fn area(pairs: &[(f64, f64)]) -> Option<f64> {
+/// The area under the curve, from the ranks of class 1 among margins and labels that are sorted by their margins; none if a
+/// class is empty.
+pub fn area(pairs: &[(f64, f64)]) -> Option<f64> {
     let is_one = |pair: &&(f64, f64)| pair.1 > 0.5;
     let ones = pairs.iter().filter(is_one).count() as f64;
     let zeros = pairs.len() as f64 - ones;

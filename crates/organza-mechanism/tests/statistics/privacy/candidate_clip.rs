@@ -14,6 +14,7 @@ use organza_mechanism::{
 
 const CLIP: f64 = 0.25;
 const CANDIDATES: usize = 16;
+const RUNS: u64 = 120_000;
 /// No cap that bounds anything.
 const CAP: f64 = 1e6;
 
@@ -27,7 +28,7 @@ fn select(
     let pipeline = Pipeline::clipping_candidates(seed, settings, CLIP);
     Audit::new(
         "candidate clip, selection",
-        400_000,
+        RUNS,
         |run| pipeline.select(with, run),
         |run| pipeline.select(without, run),
     )
@@ -63,7 +64,7 @@ fn scores_that_move_further_are_caught() {
         let weight = epsilon / range;
         Audit::new(
             name,
-            400_000,
+            RUNS,
             |_| exponential_draw(&with, weight, &mut one),
             |_| exponential_draw(&without, weight, &mut other),
         )
@@ -93,14 +94,14 @@ fn noise(seed: u64, places: usize, second_clip: Option<f64>) -> Audit<i64> {
         let along = values[..places].iter().sum::<f32>() / (places as f32).sqrt();
         bin(f64::from(along), 0.05)
     };
-    Audit::new("candidate clip, noise", 400_000, |run| see(&with, run), |run| see(&[], run))
+    Audit::new("candidate clip, noise", RUNS, |run| see(&with, run), |run| see(&[], run))
 }
 
 /// sqrt(4) of the clip is half of the clip of the whole, and so is the noise.
 #[test]
 fn noise_for_what_all_selected_candidates_move_is_private() {
-    noise(1_604, 4, None).holds(&claims(), 0.9);
-    noise(1_605, 4, Some(10.0)).holds(&claims(), 0.9);
+    noise(1_604, 4, None).holds(&claims(), 0.8);
+    noise(1_605, 4, Some(10.0)).holds(&claims(), 0.8);
     // What is at one candidate is half as long as what is at all four.
     noise(1_606, 1, None).holds(&claims(), 0.3);
 }
@@ -111,9 +112,9 @@ fn too_little_noise_on_clipped_candidates_is_caught() {
     let audit = |name, moved: f64, deviation: f64| {
         let (mut one, mut other) = (random(1_607), random(1_608));
         let see = |value: f64, random: &mut _| bin(value + deviation * normal(random), 0.05);
-        Audit::new(name, 400_000, |_| see(moved, &mut one), |_| see(0.0, &mut other))
+        Audit::new(name, RUNS, |_| see(moved, &mut one), |_| see(0.0, &mut other))
     };
-    audit("sqrt(k) clips", 2.0 * CLIP, 2.0 * CLIP).holds(&claims(), 0.9);
+    audit("sqrt(k) clips", 2.0 * CLIP, 2.0 * CLIP).holds(&claims(), 0.8);
     audit("noise for one candidate", 2.0 * CLIP, CLIP).is_caught(&claims());
     audit("a unit that was not clipped", 1.0, 2.0 * CLIP).is_caught(&claims());
 }
