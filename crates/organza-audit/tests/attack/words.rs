@@ -95,10 +95,12 @@ pub(crate) fn levels() -> [usize; 8] {
     [methods().len(), OptimizerName::all().count(), 2, 2, 2, UNITS.len(), 2, 2]
 }
 
+const CLIPPED: &str = "exponential with clipped candidates";
+
 /// Every rule of selection, and what there is beside them.
 fn methods() -> Vec<&'static str> {
     let steps = ["dpsgd", "dpsgd with an adaptive clip"];
-    let others = ["exponential by row", "counts", "counts and steps"];
+    let others = ["exponential by row", CLIPPED, "counts", "counts and steps"];
     steps.into_iter().chain(SelectionRule::ALL.map(SelectionRule::name)).chain(others).collect()
 }
 
@@ -147,6 +149,9 @@ pub(crate) fn combination(levels: &[usize]) -> (String, Words) {
     }
     if name == "dpsgd with an adaptive clip" {
         settings.training.adaptive_clip = Some(0.5);
+    }
+    if name == CLIPPED {
+        settings.training.candidate_clip = Some(settings.training.clip / 4.0);
     }
     if name == "counts and steps" {
         settings.counts.fine_tuning_share = 0.3;

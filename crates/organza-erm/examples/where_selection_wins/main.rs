@@ -1,15 +1,14 @@
-//! Looks for a place where private selection beats DP-SGD at equal epsilon: `where_selection_wins PICTURE.svg`.
+//! Looks for a place where private selection beats DP-SGD at equal epsilon: `where_selection_wins`.
 //!
-//! Each method tries its settings on one set, and is judged with the best of them on three others. The tables are those of
-//! docs/guide/choosing-a-method.md, and the picture shows them. Words after the picture's name choose among the parts
-//! `width`, `each`, `people`, `rules`, `rows`; without any all are run.
+//! Each method tries its settings on one set, and is judged with the best of them on three others. It prints the tables of
+//! docs/guide/choosing-a-method.md, of which `guide_pictures` makes a picture. Words choose among the parts `width`, `each`,
+//! `people`, `rules` and `rows`; without any all are run.
 
 mod methods;
 mod people;
 
 use methods::Method;
 use organza_mechanism::{By, SelectionRule};
-use organza_report::chart::{Axis, Chart, Line, picture};
 use people::{People, Size};
 use std::error::Error;
 use std::io::Write;
@@ -24,65 +23,62 @@ const TRUTH: &str = "the truth";
 /// One line of a table: a name, and an area for each place.
 type Row = (String, Vec<f64>);
 
+/// Those that are compared everywhere, from the one that does best mostly.
 fn compared() -> Vec<Method> {
     vec![
-        Method::DpSgd,
-        Method::Shrunk,
-        Method::selected(SelectionRule::Exponential, false),
-        Method::selected(SelectionRule::Uniform, false),
         Method::selected(SelectionRule::Exponential, true),
+        Method::Shrunk,
+        Method::DpSgd,
+        Method::selected(SelectionRule::Exponential, false),
     ]
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut words = std::env::args().skip(1);
-    let file = words.next().ok_or("name the file of the picture")?;
-    let parts: Vec<String> = words.collect();
+    let parts: Vec<String> = std::env::args().skip(1).collect();
     let runs = |part: &str| parts.is_empty() || parts.iter().any(|it| it == part);
-    let mut charts = Vec::new();
     if runs("width") {
         let widths = [1_000, 10_000, 100_000, 1_000_000];
         for epsilon in EPSILONS {
             // Tuned at one width: most of what a setting is good for is the same at all.
             let sizes = widths.map(|rows| Size { rows, ..USUAL });
             let rows = compare(&compared(), &sizes, epsilon, Some(USUAL))?;
-            let places = widths.map(|width| width as f64);
-            charts.push(shown(&format!("Epsilon {epsilon}"), "rows of the table", &places, &rows)?);
+            show("rows of the table", epsilon, &widths, &rows)?;
         }
     }
     if runs("each") {
         let each = [25, 100, 400, 1_600];
-        let sizes = each.map(|each| Size { each, ..USUAL });
-        let rows = compare(&compared(), &sizes, 3.0, None)?;
-        charts.push(shown("Epsilon 3", "rows of a person", &each.map(|it| it as f64), &rows)?);
+        let rows = compare(&compared(), &each.map(|each| Size { each, ..USUAL }), 3.0, None)?;
+        show("rows of a person", 3.0, &each, &rows)?;
     }
     if runs("people") {
         let people = [1_250, 5_000, 20_000];
-        let sizes = people.map(|people| Size { people, ..USUAL });
-        let rows = compare(&compared(), &sizes, 1.0, None)?;
-        charts.push(shown("Epsilon 1", "people", &people.map(|it| it as f64), &rows)?);
+        let rows = compare(&compared(), &people.map(|people| Size { people, ..USUAL }), 1.0, None)?;
+        show("people", 1.0, &people, &rows)?;
     }
     if runs("rules") {
         let rules =
             SelectionRule::ALL.map(|rule| [false, true].map(|each| Method::selected(rule, each)));
-        for epsilon in [3.0] {
-            let rows = compare(&rules.concat(), &[USUAL], epsilon, None)?;
-            shown(&format!("Rules, epsilon {epsilon}"), "rows of the table", &[1e5], &rows)?;
-        }
+        show("rules", 3.0, &[USUAL.rows], &compare(&rules.concat(), &[USUAL], 3.0, None)?)?;
     }
     if runs("rows") {
         let size = Size { dimensions: 8, ..USUAL };
-        for by in [By::Row, By::Coordinate] {
+        for (by, others) in
+            [(By::Row, [Method::DpSgd, Method::Shrunk].as_slice()), (By::Coordinate, &[])]
+        {
             let rule = SelectionRule::Exponential;
-            let selected = |clips_candidates| Method::Selected { rule, by, clips_candidates };
-            let methods = [Method::DpSgd, Method::Shrunk, selected(false), selected(true)];
-            let from = if by == By::Row { 0 } else { 2 };
-            let rows = compare(&methods[from..], &[size], 3.0, None)?;
-            shown(&format!("Rows of 8, by {by}, epsilon 3"), "rows of the table", &[1e5], &rows)?;
+            let selected = [false, true].map(|clips_candidates| Method::Selected {
+                rule,
+                by,
+                clips_candidates,
+            });
+            let methods = [others, &selected].concat();
+            show(
+                &format!("rows of 8, by {by}"),
+                3.0,
+                &[size.rows],
+                &compare(&methods, &[size], 3.0, None)?,
+            )?;
         }
-    }
-    if !charts.is_empty() {
-        std::fs::write(file, picture(&charts))?;
     }
     Ok(())
 }
@@ -131,28 +127,19 @@ fn compare(
     Ok(rows)
 }
 
-/// Prints the table, and makes a chart of it.
-fn shown(title: &str, over: &str, places: &[f64], rows: &[Row]) -> Result<Chart, Box<dyn Error>> {
+/// Prints the table.
+fn show(over: &str, epsilon: f64, places: &[u64], rows: &[Row]) -> Result<(), Box<dyn Error>> {
     let mut out = std::io::stdout().lock();
-    let cells = |cells: Vec<String>| cells.join(" | ");
-    writeln!(out, "\n**{title}**\n")?;
+    let line = |name: &str, cells: Vec<String>| format!("| {name} | {} |", cells.join(" | "));
+    let places = places.iter().map(u64::to_string).collect::<Vec<_>>();
+    let rule = "---|".repeat(places.len());
     writeln!(
         out,
-        "| test AUC over {over} | {} |",
-        cells(places.iter().map(f64::to_string).collect())
+        "\n{}\n|---|{rule}",
+        line(&format!("test AUC over {over}, epsilon {epsilon}"), places)
     )?;
-    writeln!(out, "|---|{}", "---|".repeat(places.len()))?;
     for (name, areas) in rows {
-        let areas = areas.iter().map(|area| format!("{area:.3}")).collect();
-        writeln!(out, "| {name} | {} |", cells(areas))?;
+        writeln!(out, "{}", line(name, areas.iter().map(|area| format!("{area:.3}")).collect()))?;
     }
-    let line =
-        |(name, areas): &Row| Line::new(name, places.iter().copied().zip(areas.iter().copied()));
-    Ok(Chart {
-        title: format!("{title}: test AUC"),
-        horizontal: Axis::logarithmic(over),
-        vertical: Axis::fitted("AUC"),
-        lines: rows.iter().map(line).collect(),
-        mark: None,
-    })
+    Ok(())
 }

@@ -9,6 +9,8 @@ use std::error::Error;
 use std::sync::Arc;
 
 pub(crate) const DELTA: f64 = 1e-6;
+/// A cap that bounds nothing, in clips of a unit.
+const NO_CAP: f64 = 1e6;
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,6 +49,8 @@ pub(crate) struct Setting {
     adam: bool,
     /// How many candidates are selected: a number, or a part of all.
     draws: f64,
+    /// How many rows are kept of a released table, by their noisy norms; without it Stein's estimate decides.
+    kept: Option<usize>,
     /// The share of the budget for selection.
     share: f64,
     /// The cap on scores in clips of a unit; for the sparse vector technique the threshold on the averaged gradient.
@@ -54,65 +58,75 @@ pub(crate) struct Setting {
 }
 
 const fn setting(part: f64, steps: u64, rate: f32) -> Setting {
-    Setting { part, steps, rate, adam: false, draws: 1.0, share: 0.5, level: 1e6 }
+    Setting { part, steps, rate, adam: false, kept: None, draws: 1.0, share: 0.5, level: NO_CAP }
 }
 
 const fn chosen(part: f64, steps: u64, rate: f32, draws: f64, share: f64, level: f64) -> Setting {
     Setting { draws, share, level, ..setting(part, steps, rate) }
 }
 
-/// Eight settings for each method. One step on everybody has no learning rate: areas do not know the scale of a model.
-const DENSE: [Setting; 8] = [
+/// Six settings for each method. One step on everybody has no learning rate: areas do not know the scale of a model.
+const DENSE: [Setting; 6] = [
     setting(1.0, 1, 1.0),
     setting(1.0, 4, 0.1),
     setting(1.0, 4, 1.0),
-    setting(1.0, 16, 0.03),
-    setting(1.0, 16, 0.3),
-    setting(0.1, 80, 0.03),
-    setting(0.1, 80, 0.3),
-    Setting { adam: true, ..setting(0.1, 80, 0.01) },
+    setting(0.1, 40, 0.03),
+    setting(0.1, 40, 0.3),
+    Setting { adam: true, ..setting(0.1, 40, 0.01) },
 ];
-const BY_SCORE: [Setting; 8] = [
-    chosen(1.0, 1, 1.0, 20.0, 0.3, 1e6),
-    chosen(1.0, 1, 1.0, 20.0, 0.5, 1e6),
-    chosen(1.0, 1, 1.0, 20.0, 0.8, 1e6),
-    chosen(1.0, 1, 1.0, 40.0, 0.5, 1e6),
-    chosen(1.0, 4, 3.0, 10.0, 0.5, 1e6),
-    chosen(1.0, 4, 3.0, 20.0, 0.8, 1e6),
-    chosen(1.0, 4, 0.3, 0.5, 0.1, 1e6),
-    // As in the paper: many small batches, scores that a record or two saturate, a weak selection of many.
-    chosen(0.02, 400, 0.3, 0.1, 0.1, 2.0),
+const AFTERWARDS: [Setting; 6] = [
+    setting(1.0, 1, 1.0),
+    Setting { kept: Some(20), ..setting(1.0, 1, 1.0) },
+    Setting { kept: Some(40), ..setting(1.0, 1, 1.0) },
+    setting(1.0, 4, 0.1),
+    Setting { kept: Some(40), ..setting(1.0, 4, 0.1) },
+    setting(0.1, 40, 0.03),
 ];
-const BY_THRESHOLD: [Setting; 8] = [
+const BY_SCORE: [Setting; 6] = [
+    chosen(1.0, 1, 1.0, 20.0, 0.5, NO_CAP),
+    chosen(1.0, 1, 1.0, 20.0, 0.8, NO_CAP),
+    chosen(1.0, 1, 1.0, 40.0, 0.5, NO_CAP),
+    chosen(1.0, 4, 3.0, 10.0, 0.5, NO_CAP),
+    // Nearly DP-SGD.
+    chosen(1.0, 4, 0.3, 0.5, 0.1, NO_CAP),
+    // As in the paper: small batches, scores that a record or two saturate, a weak selection of many.
+    chosen(0.02, 100, 0.3, 0.1, 0.1, 2.0),
+];
+/// For rules that look at all touched rows for each of their draws, or at counts.
+const FEW: [Setting; 6] = [
+    chosen(1.0, 1, 1.0, 10.0, 0.5, NO_CAP),
+    chosen(1.0, 1, 1.0, 20.0, 0.3, NO_CAP),
+    chosen(1.0, 1, 1.0, 20.0, 0.5, NO_CAP),
+    chosen(1.0, 1, 1.0, 20.0, 0.8, NO_CAP),
+    chosen(1.0, 1, 1.0, 40.0, 0.5, NO_CAP),
+    chosen(1.0, 4, 3.0, 10.0, 0.5, NO_CAP),
+];
+const BY_THRESHOLD: [Setting; 6] = [
     chosen(1.0, 1, 1.0, 20.0, 0.5, 0.005),
     chosen(1.0, 1, 1.0, 20.0, 0.5, 0.01),
-    chosen(1.0, 1, 1.0, 20.0, 0.5, 0.02),
+    chosen(1.0, 1, 1.0, 20.0, 0.8, 0.005),
     chosen(1.0, 1, 1.0, 20.0, 0.8, 0.01),
     chosen(1.0, 1, 1.0, 20.0, 0.8, 0.02),
     chosen(1.0, 1, 1.0, 40.0, 0.8, 0.01),
-    chosen(1.0, 4, 3.0, 10.0, 0.8, 0.01),
-    chosen(1.0, 4, 3.0, 10.0, 0.8, 0.02),
 ];
-const BY_CHANCE: [Setting; 8] = [
-    chosen(1.0, 1, 1.0, 0.5, 0.5, 1e6),
-    chosen(1.0, 1, 1.0, 0.1, 0.5, 1e6),
-    chosen(1.0, 4, 0.3, 0.5, 0.5, 1e6),
-    chosen(1.0, 4, 0.3, 0.1, 0.5, 1e6),
-    chosen(1.0, 16, 0.1, 0.5, 0.5, 1e6),
-    chosen(1.0, 16, 0.1, 0.1, 0.5, 1e6),
-    chosen(0.1, 80, 0.3, 0.1, 0.5, 1e6),
-    chosen(0.02, 400, 0.3, 0.1, 0.5, 1e6),
+const BY_CHANCE: [Setting; 6] = [
+    chosen(1.0, 1, 1.0, 0.5, 0.5, NO_CAP),
+    chosen(1.0, 1, 1.0, 0.1, 0.5, NO_CAP),
+    chosen(1.0, 4, 0.3, 0.5, 0.5, NO_CAP),
+    chosen(1.0, 4, 0.3, 0.1, 0.5, NO_CAP),
+    chosen(0.1, 40, 0.3, 0.1, 0.5, NO_CAP),
+    chosen(0.02, 100, 0.3, 0.1, 0.5, NO_CAP),
 ];
 
 impl Method {
     pub(crate) fn settings(self) -> &'static [Setting] {
         match self {
             Self::DpSgd => &DENSE,
-            // What is known of Adam's noise is not its size in the table.
-            Self::Shrunk => &DENSE[..7],
+            Self::Shrunk => &AFTERWARDS,
             Self::Selected { rule: SelectionRule::SparseVector, .. } => &BY_THRESHOLD,
             Self::Selected { rule: SelectionRule::Uniform, .. } => &BY_CHANCE,
-            Self::Selected { .. } => &BY_SCORE,
+            Self::Selected { rule: SelectionRule::Exponential, .. } => &BY_SCORE,
+            Self::Selected { .. } => &FEW,
         }
     }
 
@@ -138,25 +152,20 @@ impl Method {
         (training.evaluations, training.checkpoints) = (1, 1);
         if let Self::Selected { rule, by, clips_candidates } = self {
             settings.steps = Some(Steps::Selected);
-            // The largest that a person's gradient is at one row at the start.
-            settings.training.candidate_clip = clips_candidates.then_some(0.5);
+            let (dimensions, all) = match by {
+                By::Row => (1, size.rows),
+                By::Coordinate => (size.dimensions, size.rows * size.dimensions),
+            };
+            // What a person's gradient has in a row at the start, and about that in each number of it.
+            let each = 0.5 / (dimensions as f64).sqrt();
+            settings.training.candidate_clip = clips_candidates.then_some(each);
+            let of = if setting.draws < 1.0 { all } else { dimensions };
             let selection = &mut settings.selection;
             (selection.rule, selection.by, selection.share) = (rule, by, setting.share);
-            let candidates = match by {
-                By::Row => size.rows,
-                By::Coordinate => size.rows * size.dimensions,
-            };
-            let all = if setting.draws < 1.0 { candidates as f64 } else { 1.0 };
-            selection.draws = Some((setting.draws * all).round() as u64);
-            match rule {
-                SelectionRule::SparseVector => {
-                    (selection.threshold, selection.cap) = (setting.level, f64::INFINITY);
-                }
-                SelectionRule::Exponential => {
-                    selection.cap = setting.level * size.norm() / batch;
-                }
-                _ => selection.cap = f64::INFINITY,
-            }
+            selection.draws = Some((setting.draws * of as f64).round() as u64);
+            let by_threshold = rule == SelectionRule::SparseVector;
+            let cap = if by_threshold { NO_CAP } else { setting.level };
+            (selection.cap, selection.threshold) = (cap * size.norm() / batch, setting.level);
         }
         let run = Session::<Learner>::fit(settings, people.clone())?;
         let mut table = run.model;
@@ -165,7 +174,7 @@ impl Method {
             let multiplier = noise_multiplier(&events).ok_or("no event is of Gaussian noise")?;
             let each = multiplier * size.norm() / batch;
             let steps = f64::from(setting.rate) * (setting.steps as f64).sqrt();
-            shrink(&mut table, size.dimensions as usize, each * steps);
+            shrink(&mut table, size.dimensions as usize, each * steps, setting.kept);
         }
         Ok(people.area(&table))
     }
@@ -183,8 +192,8 @@ fn noise_multiplier(events: &serde_json::Value) -> Option<f64> {
     }
 }
 
-/// Takes the norm t off each row, or all of it where it is shorter: for the t of the least risk by Stein's estimate, which
-/// with d numbers a row and the known deviation s of their noise is
+/// Leaves the longest rows, `kept` of them, and makes all others zero. Without such a number it takes the norm t off each row, or
+/// all of it where it is shorter: for the t of the least risk by Stein's estimate, which with d numbers a row and the known deviation s of their noise is
 ///
 /// ```text
 /// sum over rows of |w|^2 - d s^2 where |w| <= t, and of d s^2 + t^2 - 2 s^2 t (d - 1) / |w| elsewhere.
@@ -192,12 +201,18 @@ fn noise_multiplier(events: &serde_json::Value) -> Option<f64> {
 ///
 /// # Privacy
 /// It sees the released table and public numbers alone.
-fn shrink(table: &mut [f32], dimensions: usize, deviation: f64) {
+fn shrink(table: &mut [f32], dimensions: usize, deviation: f64, kept: Option<usize>) {
     let variance = deviation * deviation;
     let whole = dimensions as f64 * variance;
     let norm = |row: &[f32]| row.iter().map(|it| f64::from(*it).powi(2)).sum::<f64>().sqrt();
     let mut norms: Vec<f64> = table.chunks(dimensions).map(norm).collect();
     norms.sort_unstable_by(f64::total_cmp);
+    if let Some(kept) = kept {
+        let least = norms[norms.len().saturating_sub(kept)];
+        let others = table.chunks_mut(dimensions).filter(|row| norm(row) < least);
+        others.for_each(|row| row.fill(0.0));
+        return;
+    }
     let risk = |t: f64| -> f64 {
         let below = norms.partition_point(|norm| *norm <= t);
         let (within, beyond) = norms.split_at(below);

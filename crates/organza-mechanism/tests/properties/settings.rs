@@ -136,8 +136,15 @@ proptest! {
     #![proptest_config(cases(20_000))]
 
     #[test]
-    fn any_settings_are_refused_with_advice_or_run(settings in settings()) {
-        match Plan::new(settings) {
+    fn any_settings_are_refused_with_advice_or_run(
+        settings in settings(),
+        candidates in prop::option::of(number()),
+    ) {
+        let plan = Plan::new(settings).and_then(|plan| match candidates {
+            Some(clip) => plan.clipping_candidates(clip),
+            None => Ok(plan),
+        });
+        match plan {
             Err(error) => prop_assert!(advises(&error), "{error}"),
             Ok(plan) => {
                 prop_assert!(plan.step_event().check().is_ok(), "{:?}", plan.step_event());

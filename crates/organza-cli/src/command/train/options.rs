@@ -219,6 +219,9 @@ struct Training {
     /// Let the clip follow the norm that this part of the units is within (`dpsgd`)
     #[arg(long, value_name = "QUANTILE")]
     adaptive_clip: Option<f64>,
+    /// The clip of a unit's gradient at each coordinate or row that may be selected (`sparse`)
+    #[arg(long, value_name = "CLIP")]
+    candidate_clip: Option<f64>,
     /// The clip of what was selected (S2)
     #[arg(long, value_name = "S2")]
     second_clip: Option<f64>,
@@ -287,6 +290,7 @@ impl Options {
         };
         let MethodOptions { select, by, draws, gamma, selection_epsilon, .. } = &self.method;
         let MethodOptions { share, score_cap, threshold, .. } = &self.method;
+        let candidate_clip = self.training.candidate_clip;
         let selects = pick(&[
             ("--select", select.is_some()),
             ("--by", by.is_some()),
@@ -296,6 +300,7 @@ impl Options {
             ("--share", share.is_some()),
             ("--score-cap", score_cap.is_some()),
             ("--threshold", threshold.is_some()),
+            ("--candidate-clip", candidate_clip.is_some()),
         ]);
         let protects = pick(&[
             ("--epsilon", asked.epsilon.is_some()),

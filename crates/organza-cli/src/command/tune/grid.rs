@@ -7,7 +7,7 @@ use organza_words::settings::Settings;
 use std::str::FromStr;
 
 /// Flags that leave data, vocabulary and the measure of loss as they are, so that losses compare.
-const MAY_BE_TRIED: [&str; 24] = [
+const MAY_BE_TRIED: [&str; 25] = [
     "method",
     "epsilon",
     "noise-multiplier",
@@ -29,6 +29,7 @@ const MAY_BE_TRIED: [&str; 24] = [
     "epochs",
     "steps",
     "clip",
+    "candidate-clip",
     "second-clip",
     "optimizer",
     "learning-rate",

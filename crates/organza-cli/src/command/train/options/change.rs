@@ -86,6 +86,7 @@ impl Training {
         set_some(&mut training.steps, &self.steps);
         set(&mut training.clip, &self.clip);
         set_some(&mut training.adaptive_clip, &self.adaptive_clip);
+        set_some(&mut training.candidate_clip, &self.candidate_clip);
         set_some(&mut training.second_clip, &self.second_clip);
         set(&mut training.average, &self.average);
         let rate = self.learning_rate.unwrap_or(training.optimizer.learning_rate());
