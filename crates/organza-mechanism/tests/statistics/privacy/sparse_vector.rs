@@ -12,6 +12,7 @@ fn audit(name: &'static str, seed: u64, hits: u64, candidates: usize) -> Audit<V
     let selection = SelectionSettings::SparseVector {
         by: BY,
         hits,
+        order: Default::default(),
         threshold: CAP,
         threshold_epsilon: 1.0,
         query_epsilon: 1.0,
