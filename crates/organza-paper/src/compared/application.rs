@@ -14,8 +14,8 @@ use organza_train::{
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// An application with samples that were declared public and are no units of its data.
-pub trait WithPublic: Application + Sync {
+/// A task with samples that were declared public and are none of its units.
+pub trait WithPublic: Task {
     /// The same model on public samples: its units are these samples, and all that it holds is public.
     type Public: Task + Clone + Send + Sync + 'static;
 
@@ -94,15 +94,15 @@ impl<S: RunSettings> RunSettings for ComparedSettings<S> {
 }
 
 /// An application whose steps are those of a compared system. All else is as it was.
-pub struct Compared<A: WithPublic>(ComparedTask<A>);
+pub struct Compared<A: Application<Task: WithPublic> + Sync>(ComparedTask<A>);
 
 /// The task of an application, with what the steps need beside it.
-pub struct ComparedTask<A: WithPublic> {
+pub struct ComparedTask<A: Application<Task: WithPublic> + Sync> {
     application: A,
-    subspace: Option<(PublicSubspace, Arc<A::Public>)>,
+    subspace: Option<(PublicSubspace, Arc<<A::Task as WithPublic>::Public>)>,
 }
 
-impl<A: WithPublic> Task for ComparedTask<A> {
+impl<A: Application<Task: WithPublic> + Sync> Task for ComparedTask<A> {
     fn tables(&self) -> Vec<(u64, u64)> {
         self.application.task().tables()
     }
@@ -139,7 +139,7 @@ impl<A: WithPublic> Task for ComparedTask<A> {
 
     fn refinement(&self) -> Option<Box<dyn Refinement>> {
         let (settings, public) = self.subspace.as_ref()?;
-        let subspace = Subspace::new(A::Public::clone(public), *settings).ok()?;
+        let subspace = Subspace::new(public.as_ref().clone(), *settings).ok()?;
         Some(Box::new(subspace))
     }
 
@@ -148,7 +148,7 @@ impl<A: WithPublic> Task for ComparedTask<A> {
     }
 }
 
-impl<A: WithPublic> Application for Compared<A> {
+impl<A: Application<Task: WithPublic> + Sync> Application for Compared<A> {
     type Settings = ComparedSettings<A::Settings>;
     type Data = A::Data;
     type Task = ComparedTask<A>;
@@ -165,7 +165,7 @@ impl<A: WithPublic> Application for Compared<A> {
     fn public_facts(settings: &Self::Settings, data: &A::Data) -> Result<Vec<PublicFact>, Failure> {
         let mut facts = A::public_facts(&settings.of, data)?;
         if let ComparedMethod::Projected(PublicSubspace { samples, .. }) = settings.method {
-            let value = format!("{samples} {}", A::public_samples());
+            let value = format!("{samples} {}", A::Task::public_samples());
             facts.push(PublicFact { name: "public samples".to_owned(), value });
         }
         Ok(facts)
@@ -187,7 +187,7 @@ impl<A: WithPublic> Application for Compared<A> {
         let subspace = match settings.method {
             ComparedMethod::Selective(_) => None,
             ComparedMethod::Projected(asked) => {
-                Some((asked, Arc::new(application.public(asked.samples)?)))
+                Some((asked, Arc::new(application.task().public(asked.samples)?)))
             }
         };
         Ok(Self(ComparedTask { application, subspace }))
@@ -242,7 +242,7 @@ impl<A: WithPublic> Application for Compared<A> {
             certificate.conditions.push(format!(
                 "{samples} {} were declared public: gradients were projected on a subspace that they show, and nothing \
                  is promised to them",
-                A::public_samples()
+                A::Task::public_samples()
             ));
         }
     }

@@ -6,9 +6,9 @@ use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::{ReadRows, WriteRows};
 use organza_model::{Sample, Scratch, WordVectors};
 use organza_train::{Failure, Losses, Task};
-use organza_words::Words;
 use organza_words::settings::Settings;
 use organza_words::suite::WordRun;
+use organza_words::{WordTask, Words};
 use std::cell::RefCell;
 
 /// Samples of text that were declared public, each with its negatives: all that it knows of the text.
@@ -60,19 +60,17 @@ impl Task for PublicPairs {
     }
 }
 
-impl WithPublic for Words {
+impl WithPublic for WordTask {
     type Public = PublicPairs;
 
     fn public(&self, most: u64) -> Result<PublicPairs, Failure> {
-        use organza_train::Application;
-        let task = self.task();
-        let model = *task.model();
+        let model = *self.model();
         let negatives = Negatives::uniform(model.words() as usize).ok_or("there are no words")?;
-        let samples = task.validation_samples(most);
+        let samples = self.validation_samples(most);
         if samples.is_empty() {
             return Err("there are no validation samples to be declared public".into());
         }
-        Ok(PublicPairs { model, negatives, negative_count: task.negative_count(), samples })
+        Ok(PublicPairs { model, negatives, negative_count: self.negative_count(), samples })
     }
 
     fn public_samples() -> &'static str {

@@ -42,8 +42,6 @@ pub struct Scale {
     pub(super) canaries: u64,
     /// How many random phrases each of them is ranked among.
     pub(super) continuations: u64,
-    /// The steps of the runs that compare the paper with others.
-    compared_steps: Option<u64>,
     evaluations: u64,
 }
 
@@ -55,7 +53,6 @@ impl Scale {
         candidates: Change::CANDIDATES.len(),
         canaries: 1_000,
         continuations: 10_000,
-        compared_steps: None,
         evaluations: 20,
     };
     /// Enough to see that everything works.
@@ -65,7 +62,6 @@ impl Scale {
         candidates: 3,
         canaries: 100,
         continuations: 500,
-        compared_steps: Some(40),
         evaluations: 2,
     };
 }
@@ -282,7 +278,6 @@ impl Base {
             let mut run = self.run(format!("compared-{budget}-{name}"), algorithm);
             run.settings.privacy.epsilon = Some(budget);
             run.settings.privacy.noise_multiplier = None;
-            run.settings.training.steps = self.scale.compared_steps.or(self.scale.steps);
             run
         };
         let mut sparse = named("sparse", Algorithm::Sparse(SelectionRule::Exponential));
