@@ -66,7 +66,7 @@ fn the_paper_in_short_is_written_and_goes_on_where_it_was_stopped() {
     let whole: Value = serde_json::from_str(&again.stdout).unwrap();
     assert_eq!(whole, json(&paper.join("reproduction.json")));
     assert_eq!(whole["figure1"].as_array().unwrap().len(), 6);
-    assert_eq!(whole["claims"].as_array().unwrap().len(), 8);
+    assert_eq!(whole["claims"].as_array().unwrap().len(), 10);
     let canaries = whole["figure2"].as_array().unwrap();
     assert_eq!(canaries.len(), 9);
     for canary in canaries {
@@ -79,7 +79,31 @@ fn the_paper_in_short_is_written_and_goes_on_where_it_was_stopped() {
         let epsilon = run["epsilon"].as_f64().unwrap();
         assert!((20.0..=30.0).contains(&epsilon), "the budget is spent: {run}");
     }
-    assert_eq!(whole["not_private"].as_array().unwrap().len(), 5);
+    let compared = &whole["compared"];
+    let runs = compared["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 8);
+    for run in runs {
+        let (epsilon, budget) = (run["epsilon"].as_f64().unwrap(), run["budget"].as_f64().unwrap());
+        assert!(epsilon <= budget && epsilon > 0.6 * budget, "{run}");
+        let selective = run["method"] == "selective-sgd";
+        assert_eq!(run["per_parameter"].is_f64(), selective, "{run}");
+        if selective {
+            // What is printed of them is a hundredth of what a step costs.
+            let (step, printed) =
+                (run["step_epsilon"].as_f64().unwrap(), run["per_parameter"].as_f64().unwrap());
+            assert!((step / printed - 100.0).abs() < 1e-9, "{run}");
+        }
+    }
+    let projected = json(&paper.join("compared-3-projected/certificate.json"));
+    let dp_sgd = json(&paper.join("compared-3-dp-sgd/certificate.json"));
+    assert_eq!(projected["events"], dp_sgd["events"], "a projection is charged for nothing");
+    assert!(projected.to_string().contains("100 samples of the validation part"));
+    assert!(!dp_sgd.to_string().contains("validation part"));
+    let page = fs::read_to_string(paper.join("report.html")).unwrap();
+    for part in ["selective-sgd", "declared public", "per parameter"] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert_eq!(whole["not_private"].as_array().unwrap().len(), 6);
     for file in ["figures/figure-1.svg", "figures/figure-2.svg", "tables/chi-squared.csv"] {
         assert!(paper.join(file).exists(), "{file}");
     }
@@ -158,7 +182,7 @@ fn canaries_rank_settings_without_validation_data() {
 #[test]
 fn help_of_reproduce_and_tune() {
     let reproduce = organza_in(Path::new("/"), "reproduce --help");
-    for said in ["figure1", "nearest", "tight", "--quick", "nothing here is private"] {
+    for said in ["figure1", "nearest", "tight", "compared", "--quick", "nothing here is private"] {
         assert!(reproduce.stdout.contains(said), "{said}");
     }
     let tune = organza_in(Path::new("/"), "tune --help");

@@ -4,7 +4,7 @@ use crate::loss::Loss;
 use crate::settings::{L2, Method, Settings};
 use organza_ledger::Neighbouring;
 use organza_mechanism::{
-    By, NoiseSettings, NumericSparse, Plan, PlanSettings, Selection, SelectionRule,
+    By, NoiseSettings, NumericSparse, PassOrder, Plan, PlanSettings, Selection, SelectionRule,
     SelectionSettings, Shape, Split,
 };
 use organza_train::{CalibrationError, OptimizerSettings, Projection, Schedule};
@@ -81,6 +81,7 @@ impl Schedule for LinearSchedule {
                 let settings = SelectionSettings::SparseVector {
                     by,
                     hits,
+                    order: PassOrder::FromFirst,
                     threshold: self.threshold(epsilon / 2.0),
                     threshold_epsilon: epsilon / 2.0,
                     query_epsilon: epsilon / 2.0,

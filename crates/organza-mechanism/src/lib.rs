@@ -120,6 +120,6 @@ pub use random::{Purpose, RandomSource};
 pub use release::Release;
 pub use rows::{FlatRows, ReadRows, WriteRows};
 pub use scores::By;
-pub use select::{Choice, Selection, SelectionRule, SelectionSettings, Split};
+pub use select::{Choice, PassOrder, Selection, SelectionRule, SelectionSettings, Split};
 pub use shape::{Shape, ShapeError};
 pub use unknown_domain::{ItemCounts, ItemRule, ItemSettings, ItemsPlan, NoisyItems};

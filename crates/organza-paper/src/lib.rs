@@ -8,6 +8,7 @@
 
 pub mod bench;
 pub mod bounds;
+pub mod compared;
 mod fetch;
 pub mod reproduce;
 pub mod theorem;

@@ -8,6 +8,7 @@ use crate::metrics::{Metrics, Point};
 use crate::optimizer::OptimizerSettings;
 use crate::plain::PlainBatch;
 use crate::purse::Purse;
+use crate::refinement::Refiner;
 use crate::schedule::{self, CalibrationError, Schedule};
 use crate::settings::EngineSettings;
 use crate::step::{plain_step, private_step};
@@ -239,6 +240,7 @@ pub fn run<'a, T: Task + ?Sized>(
     }
     let mut plain = PlainBatch::new(&task.tables())?;
     let mut seconds = 0.0;
+    state.tables.refine(Refiner::of(task, plan, source));
     while state.tables.steps() < plan.steps {
         let start = state.tables.steps() / plan.checkpoint_every * plan.checkpoint_every;
         let block = state.tables.steps()..plan.steps.min(start + plan.checkpoint_every);
@@ -258,7 +260,7 @@ pub fn run<'a, T: Task + ?Sized>(
                 metrics.add(done, losses, observer)?;
                 keep_best(plan, &mut state, losses);
             }
-            if observer.interrupted() {
+            if observer.interrupted() && state.tables.may_rest() {
                 break;
             }
         }
@@ -338,6 +340,7 @@ pub(crate) fn tables<T: Task + ?Sized>(
             let deferral = plan
                 .deferred
                 .as_ref()
+                .filter(|_| task.refinement().is_none())
                 .and_then(|grid| deferred(sampler, grid, plan.optimizer, &initial));
             let owed = match deferral {
                 Some(deferral) => {

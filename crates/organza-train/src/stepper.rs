@@ -4,6 +4,7 @@ use crate::average::Average;
 use crate::checkpoint::Checkpoint;
 use crate::plain::PlainBatch;
 use crate::purse::Purse;
+use crate::refinement::Refiner;
 use crate::run::{RunError, RunPlan, make_step, tables};
 use crate::task::Task;
 use organza_ledger::Charged;
@@ -37,7 +38,8 @@ impl<T: Task> Stepper<T> {
     ) -> Result<Self, RunError> {
         let mut pay = |charge| Ok(purse.as_mut().ok_or(RunError::NoPurse)?.charge(charge)?);
         let sampler = plan.method.sampler(name, &task, &source);
-        let tables = tables(&task, &plan, sampler.as_ref(), initial, &mut pay)?;
+        let mut tables = tables(&task, &plan, sampler.as_ref(), initial, &mut pay)?;
+        tables.refine(Refiner::of(&task, &plan, &source));
         let paid = match sampler {
             Some(sampler) => {
                 let charged = pay(sampler.charge(0..plan.steps))?;

@@ -1,5 +1,6 @@
 //! What is trained: units of data, and the gradient of each.
 
+use crate::refinement::Refinement;
 use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::{Groups, ReadRows, Shape, ShapeError, WriteRows};
 use std::sync::Arc;
@@ -55,6 +56,12 @@ pub trait Task: Sync {
         weights: &dyn ReadRows,
         gradient: &mut dyn WriteRows,
     );
+
+    /// What is made of the released gradient of a private step before parameters move; nothing, unless said otherwise. It must
+    /// hold nothing that comes of the units: see [`Refinement`].
+    fn refinement(&self) -> Option<Box<dyn Refinement>> {
+        None
+    }
 
     /// The losses to watch. *Not private*: they come from the data without noise.
     fn evaluate(&self, weights: &dyn ReadRows) -> Losses;

@@ -6,7 +6,7 @@ pub use organza_data::settings::{
     DataSettings, SplitSettings, StopWordList, Tokens, VocabularyOrigin,
 };
 use organza_data::{CanarySettings, Objective};
-use organza_ledger::{LedgerSettings, Neighbouring, Share, Unit};
+use organza_ledger::{LedgerSettings, Neighbouring, Unit};
 use organza_mechanism::Selection;
 use organza_train::settings::{
     EngineSettings, PrivacySettings, RunSettings, Steps, TrainingSettings,
@@ -145,11 +145,6 @@ impl RunSettings for Settings {
 }
 
 impl Settings {
-    /// What a run with these settings asks of the ledger of its data set: its whole budget. None without a budget.
-    pub(crate) fn share(&self) -> Option<Share> {
-        self.engine().share()
-    }
-
     /// What is predicted from what.
     pub(crate) fn objective(&self) -> Objective {
         if self.model.cbow { Objective::ContinuousBag } else { Objective::SkipGram }

@@ -76,8 +76,17 @@ impl WordTask {
         &self.split.train
     }
 
+    /// At most `most` samples of the validation part, spread evenly, as inputs and output: for whoever declares them public.
+    /// *Not private.*
+    pub fn validation_samples(&self, most: u64) -> Vec<(Vec<u32>, u32)> {
+        let units = &self.split.validation;
+        let stride = units.sample_count().div_ceil(most.max(1)).max(1) as usize;
+        let samples = units.every(&self.samples, stride);
+        samples.map(|sample| (sample.inputs().collect(), sample.output)).collect()
+    }
+
     /// Negatives a sample.
-    pub(crate) fn negative_count(&self) -> u32 {
+    pub fn negative_count(&self) -> u32 {
         self.negative_count
     }
 

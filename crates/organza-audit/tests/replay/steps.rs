@@ -218,6 +218,7 @@ fn what_is_selected_moves_by_no_more_than_the_clip() {
             SelectionSettings::SparseVector {
                 by,
                 hits: draws,
+                order: Default::default(),
                 threshold: 0.2 * cap,
                 threshold_epsilon: epsilon,
                 query_epsilon: epsilon,

@@ -2,7 +2,7 @@
 
 use super::{NoiseSettings, PlanError, positive, probability};
 use crate::scores::By;
-use crate::select::SelectionSettings;
+use crate::select::{PassOrder, SelectionSettings};
 
 /// The settings of Algorithm 1, from which those of a plan follow.
 ///
@@ -36,6 +36,7 @@ impl NumericSparse {
         let selection = SelectionSettings::SparseVector {
             by: By::Coordinate,
             hits: self.hits,
+            order: PassOrder::FromFirst,
             threshold: self.threshold,
             threshold_epsilon: one,
             query_epsilon: one,

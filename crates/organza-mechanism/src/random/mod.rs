@@ -33,6 +33,8 @@ pub enum Purpose {
     Data = 7,
     /// What layers of a network draw, such as dropout.
     Layers = 12,
+    /// What is drawn for data that was declared public.
+    Public = 13,
 }
 
 /// What randomness is for, where it hides data: this crate alone draws it, against the proof of a charge. It shares

@@ -7,7 +7,7 @@ mod rules;
 mod selection;
 
 pub(crate) use rules::build;
-pub use rules::{SelectionRule, SelectionSettings};
+pub use rules::{PassOrder, SelectionRule, SelectionSettings};
 pub use selection::{Selection, Split};
 
 use crate::random::PrivateRandom;

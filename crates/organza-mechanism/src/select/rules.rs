@@ -9,6 +9,7 @@ mod uniform;
 use self::exponential::Exponential;
 use self::limited_domain::LimitedDomain;
 use self::noisy_max::NoisyMax;
+pub use self::sparse_vector::PassOrder;
 use self::sparse_vector::SparseVector;
 use self::uniform::Uniform;
 use super::{Everything, Selection, Selector, Workspace, most_of};
@@ -87,6 +88,7 @@ impl SelectionRule {
             Self::SparseVector => SelectionSettings::SparseVector {
                 by,
                 hits: draws,
+                order: PassOrder::FromFirst,
                 threshold: asked.threshold,
                 threshold_epsilon: epsilon / 2.0,
                 query_epsilon: epsilon / 2.0,
@@ -137,6 +139,8 @@ pub enum SelectionSettings {
         by: By,
         /// The number of hits after which it stops.
         hits: u64,
+        /// Where a pass begins.
+        order: PassOrder,
         /// The threshold on scores.
         threshold: f64,
         /// Sensitivity over the scale of the threshold's noise.
@@ -235,6 +239,7 @@ pub(crate) fn build(
         SelectionSettings::SparseVector {
             by,
             hits,
+            order,
             threshold,
             threshold_epsilon,
             query_epsilon,
@@ -251,6 +256,7 @@ pub(crate) fn build(
             let score = grid.steps(sensitivity.of_score(cap));
             Box::new(SparseVector {
                 by,
+                order,
                 hits,
                 cap: cap.map_or(f64::INFINITY, |cap| grid.steps(cap)),
                 threshold: grid.steps(threshold),

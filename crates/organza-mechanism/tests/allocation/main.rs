@@ -41,6 +41,7 @@ fn selections() -> Vec<SelectionSettings> {
         let sparse_vector = |cap, query_epsilon| SelectionSettings::SparseVector {
             by,
             hits: 50,
+            order: Default::default(),
             threshold: 0.05,
             threshold_epsilon: 1.0,
             query_epsilon,

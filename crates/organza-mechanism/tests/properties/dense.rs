@@ -82,6 +82,7 @@ fn laplace_noise_is_refused() {
     let selection = SelectionSettings::SparseVector {
         by: By::Coordinate,
         hits: 2,
+        order: Default::default(),
         threshold: 0.3,
         threshold_epsilon: 1.0,
         query_epsilon: 1.0,

@@ -52,6 +52,7 @@ fn selection() -> impl Strategy<Value = SelectionSettings> {
                 SelectionSettings::SparseVector {
                     by,
                     hits,
+                    order: Default::default(),
                     threshold,
                     threshold_epsilon,
                     query_epsilon,

@@ -52,6 +52,7 @@ pub fn selections_of(shape: &Shape) -> Vec<SelectionSettings> {
         SelectionSettings::SparseVector {
             by: By::Row,
             hits: 5,
+            order: Default::default(),
             threshold: 0.3,
             threshold_epsilon: 1.0,
             query_epsilon: 5.0,

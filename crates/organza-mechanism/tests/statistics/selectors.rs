@@ -5,7 +5,8 @@ use crate::support::{FALSE_ALARM, chi_squared};
 use organza_ledger::testing::paid;
 use organza_ledger::{MaxNoise, Neighbouring};
 use organza_mechanism::{
-    By, Choice, NoiseSettings, Plan, PlanSettings, RandomSource, SelectionSettings, Shape,
+    By, Choice, NoiseSettings, PassOrder, Plan, PlanSettings, RandomSource, SelectionSettings,
+    Shape,
 };
 
 pub const CLIP: f64 = 1.0;
@@ -220,6 +221,50 @@ fn sparse_vector_selection() {
             let selection = SelectionSettings::SparseVector {
                 by,
                 hits,
+                order: Default::default(),
+                threshold,
+                threshold_epsilon,
+                query_epsilon,
+                cap,
+            };
+            data.check(selection, &law, seed)
+        });
+    }
+}
+
+/// The law of passes that begin anywhere: the mean over all beginnings.
+fn law_from_anywhere(scores: &[f64], rule: Threshold) -> Vec<f64> {
+    let count = scores.len();
+    let mut law = vec![0.0; 1 << count];
+    for first in 0..count {
+        let turned: Vec<f64> = (0..count).map(|place| scores[(first + place) % count]).collect();
+        for (places, chance) in sparse_vector_law(&turned, rule).iter().enumerate() {
+            let candidates = (0..count).filter(|place| places >> place & 1 == 1);
+            let set: usize = candidates.map(|place| 1 << ((first + place) % count)).sum();
+            law[set] += chance / count as f64;
+        }
+    }
+    law
+}
+
+#[test]
+fn sparse_vector_selection_from_anywhere() {
+    let order = PassOrder::FromRandom;
+    let (threshold, threshold_epsilon) = (0.4, 3.0);
+    for (number, query_epsilon) in [0.5, 12.0].into_iter().enumerate() {
+        on_all_patterns(3_600 + 100 * number as u64, |data, by, hits, seed| {
+            let rule = Threshold {
+                hits,
+                threshold,
+                threshold_scale: CHANGE / threshold_epsilon,
+                query_scale: 2.0 * CHANGE / query_epsilon,
+            };
+            let law = law_from_anywhere(&data.scores(by, None), rule);
+            let (hits, cap) = (hits as u64, None);
+            let selection = SelectionSettings::SparseVector {
+                by,
+                hits,
+                order,
                 threshold,
                 threshold_epsilon,
                 query_epsilon,
@@ -314,6 +359,7 @@ fn wrong_laws_are_caught() {
     let selection = SelectionSettings::SparseVector {
         by,
         hits: 2,
+        order: Default::default(),
         threshold: rule.threshold,
         threshold_epsilon: CHANGE / rule.threshold_scale,
         query_epsilon: 2.0 * CHANGE / rule.query_scale,
@@ -321,6 +367,8 @@ fn wrong_laws_are_caught() {
     };
     let scores = data.scores(by, None);
     assert!(data.check(selection.clone(), &sparse_vector_law(&scores, rule), 6_001) > FALSE_ALARM);
+    // Where a pass begins is seen.
+    assert!(data.check(selection.clone(), &law_from_anywhere(&scores, rule), 6_001) < FALSE_ALARM);
     for wrong in [
         Threshold { hits: 3, ..rule },
         Threshold { threshold_scale: 0.05, ..rule },

@@ -142,6 +142,7 @@ fn sparse_vector_among_many() {
         let selection = SelectionSettings::SparseVector {
             by,
             hits,
+            order: Default::default(),
             threshold,
             threshold_epsilon,
             query_epsilon,

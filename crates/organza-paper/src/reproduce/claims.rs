@@ -1,5 +1,7 @@
 //! What the paper says of its experiments, held against what came out.
 
+use super::compared::Others;
+use super::plan::COMPARED_BUDGETS;
 use super::reproduction::{Canary, Panel};
 use organza_report::digits::near;
 use serde::Serialize;
@@ -65,6 +67,36 @@ pub(super) fn of_figure_1(panels: &[Panel]) -> Vec<Claim> {
                 near(not_private.ended.gap()),
                 near(widest)
             ),
+        },
+    ]
+}
+
+/// The claims about the two systems that the paper compares itself with.
+pub(super) fn of_others(others: &Others) -> Vec<Claim> {
+    let losses = |method: &'static str| {
+        COMPARED_BUDGETS.map(|budget| others.of(method, budget).map(|run| run.ended.test_loss))
+    };
+    let better = |one: &'static str, other: &'static str| {
+        losses(one).into_iter().zip(losses(other)).all(|(one, other)| one < other)
+    };
+    let figures = |method: &'static str| {
+        let all = losses(method).map(|loss| near(loss.unwrap_or(f64::NAN)));
+        format!("{method} {}", all.join(" and "))
+    };
+    let at = COMPARED_BUDGETS.map(near).join(" and ");
+    let because = |one: &'static str, other: &'static str| {
+        format!("test losses at epsilon {at}: {}, {}", figures(one), figures(other))
+    };
+    vec![
+        Claim {
+            says: "of Shokri and Shmatikov's: other selection rules may outperform the sparse vector technique",
+            holds: better("sparse-exponential", "selective-sgd"),
+            because: because("sparse-exponential", "selective-sgd"),
+        },
+        Claim {
+            says: "of Zhou et al.'s, in their own words: projecting on a subspace from public samples improves DP-SGD",
+            holds: better("projected-dpsgd", "dp-sgd"),
+            because: because("projected-dpsgd", "dp-sgd"),
         },
     ]
 }

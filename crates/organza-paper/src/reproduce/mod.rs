@@ -1,6 +1,7 @@
 //! The experiments of the paper's section 5, beside what it prints.
 
 mod claims;
+mod compared;
 mod hyper_parameters;
 mod nearest;
 mod page;
@@ -10,6 +11,7 @@ mod reproduction;
 mod tight;
 
 pub use claims::Claim;
+pub use compared::{ComparedRun, Others};
 pub use nearest::{Confirmed, Ended, Nearest, Tried};
 pub use page::page;
 pub use plan::{Base, Scale};
@@ -17,6 +19,7 @@ pub use printed::Distance;
 pub use reproduction::{Canary, Panel, Reproduction, Tight};
 
 use organza_audit::{Among, AuditError, AuditOptions, audit};
+use organza_ledger::AccountError;
 use organza_train::{FolderError, RunFolder};
 use organza_words::suite::{Suite, SuiteError};
 use plan::{COLUMNS, PANELS, REPEATS};
@@ -39,6 +42,9 @@ pub enum ReproduceError {
         /// Why there is none.
         source: AuditError,
     },
+    /// The price of steps.
+    #[error(transparent)]
+    Account(#[from] AccountError),
     /// The certificate of a run.
     #[error("{path} cannot be read: {source}")]
     Certificate {
@@ -79,6 +85,14 @@ pub fn figure_2(base: &Base, suite: &Suite) -> Result<Vec<Canary>, ReproduceErro
         all.extend(Canary::new(column, repeats, report));
     }
     Ok(all)
+}
+
+/// The two systems that the paper compares itself with, beside DP-SGD and its own method, at equal epsilon.
+///
+/// # Errors
+/// If a run fails or its certificate cannot be read.
+pub fn compared(base: &Base, suite: &Suite) -> Result<Others, ReproduceError> {
+    Others::run(base, suite)
 }
 
 /// The search for the nearest settings at which the paper's claim holds.

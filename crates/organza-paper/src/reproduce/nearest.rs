@@ -63,7 +63,7 @@ pub struct Ended {
 }
 
 impl Ended {
-    pub(super) fn new(outcome: &Outcome) -> Self {
+    pub(super) fn new<S>(outcome: &Outcome<S>) -> Self {
         let Losses { train, validation, test } = outcome.losses();
         Self {
             epsilon: outcome.epsilon,

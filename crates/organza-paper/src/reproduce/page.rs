@@ -1,5 +1,6 @@
 //! `report.html` of a reproduction: every figure and table beside what the paper prints.
 
+use super::compared::{ComparedRun, Others};
 use super::hyper_parameters;
 use super::nearest::{Ended, Nearest};
 use super::plan::BUDGET;
@@ -46,6 +47,7 @@ pub fn page(found: &Reproduction, settings: Option<&Settings>) -> Page {
         (!found.figure2.is_empty()).then(|| figure_2(&found.figure2)),
         found.nearest.as_ref().map(nearest),
         (!found.tight.is_empty()).then(|| tight(&found.tight)),
+        found.compared.as_ref().map(compared),
     ];
     let page = sections.into_iter().flatten().fold(page, Page::section);
     page.section(
@@ -279,4 +281,77 @@ fn tight(runs: &[Tight]) -> Section {
             near(BUDGET)
         ))
         .table(table)
+}
+
+fn compared(others: &Others) -> Section {
+    let Others { steps, selective, subspace, at_one_per_parameter, runs } = others;
+    let mut table = Table::new(
+        "compared",
+        [
+            "run",
+            "epsilon",
+            "sigma",
+            "epsilon of a step",
+            "per parameter",
+            "start",
+            "training",
+            "test",
+        ],
+    );
+    for run in runs {
+        let ComparedRun { method, noise_multiplier, step_epsilon, per_parameter, ended, .. } = run;
+        let optional = |value: &Option<f64>| Cell::from(value.unwrap_or(f64::NAN));
+        table = table.row([
+            (*method).into(),
+            Cell::cost(ended.epsilon),
+            optional(noise_multiplier),
+            optional(step_epsilon),
+            optional(per_parameter),
+            loss(ended.start_test_loss),
+            loss(ended.train_loss),
+            loss(ended.test_loss),
+        ]);
+    }
+    let mut budgets: Vec<f64> = runs.iter().map(|run| run.budget).collect();
+    budgets.dedup();
+    let chart = |budget: f64| Chart {
+        title: format!("epsilon {}", near(budget)),
+        horizontal: Axis::linear("steps"),
+        vertical: Axis::linear("test loss"),
+        lines: runs
+            .iter()
+            .filter(|run| run.budget == budget)
+            .map(|run| {
+                let points = run.curve.iter().map(|it| (it.step as f64, it.losses.test));
+                Line::new(run.method, points.collect::<Vec<_>>())
+            })
+            .collect(),
+        mark: None,
+    };
+    let mut section = Section::new("The two systems that the paper compares itself with").text(format!(
+        "All at the same epsilon by the tight account, {} steps each, all else as printed. selective-sgd (Shokri and Shmatikov          2015) releases at most {} coordinates a step that clear a noisy threshold, with Laplace noise. projected-dpsgd (Zhou,          Wu and Banerjee 2020) is DP-SGD whose noisy gradient is projected on the top {} directions of the gradients of {}          public samples, found anew every {} steps: a post-processing, so its account is that of dp-sgd.",
+        count(*steps),
+        selective.hits,
+        subspace.dimensions,
+        subspace.samples,
+        subspace.every
+    ));
+    let mut charts = budgets.into_iter().map(chart);
+    if let Some(first) = charts.next() {
+        let figure = charts.fold(Figure::new("compared", first), Figure::panel);
+        section = section.figure(figure.not_private(WHY));
+    }
+    section
+        .table(table.caption(
+            "sigma: deviation over sensitivity, of Gaussian noise. Epsilon of a step: of selective-sgd, before sampling, with all              of its values. Per parameter: what its paper reports of it, the same over the number of values.",
+        ))
+        .note(format!(
+            "Epsilon per parameter is no guarantee: a record is in all values of a step, and in many steps. These steps at epsilon \
+             1 per parameter have epsilon {} in all.",
+            cost(*at_one_per_parameter)
+        ))
+        .note(
+            "The public samples of projected-dpsgd are from the validation part and were declared public; nothing is promised to \
+             them. No other method has any.",
+        )
 }

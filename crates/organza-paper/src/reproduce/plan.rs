@@ -1,5 +1,6 @@
 //! The runs of the paper's section 5, and the few that explain where they differ from what it says.
 
+use crate::compared::{ComparedMethod, ComparedSettings, PublicSubspace, SelectiveSgd};
 use organza_data::CanarySettings;
 use organza_mechanism::SelectionRule;
 use organza_train::OptimizerSettings;
@@ -17,6 +18,16 @@ pub(super) const BUDGET: f64 = 30.0;
 pub(super) const REPEATS: [u64; 3] = [3, 9, 15];
 /// Shares of the budget that are tried for selection under the tight account.
 pub(super) const SHARES: [f64; 3] = [0.1, 0.5, 0.9];
+
+/// Budgets at which the paper is compared with others.
+pub(super) const COMPARED_BUDGETS: [f64; 2] = [3.0, 30.0];
+/// The share that selection has there: the one that did best at the budget of the paper.
+const COMPARED_SHARE: f64 = 0.9;
+/// Selective SGD with as many values a step as the paper selects, and its cap (S0) as the bound.
+pub(super) const SELECTIVE: SelectiveSgd = SelectiveSgd { hits: 100, threshold: 0.01, bound: 0.1 };
+/// The subspace of the other system.
+pub(super) const SUBSPACE: PublicSubspace =
+    PublicSubspace { samples: 100, dimensions: 50, every: 10 };
 
 /// How long runs are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -259,6 +270,33 @@ impl Base {
             run.settings.training.checkpoints = 1;
         }
         run
+    }
+
+    /// DP-SGD and the paper's method at a budget, to be compared with others.
+    pub(super) fn compared(&self, budget: f64) -> [Planned; 2] {
+        let named = |name: &str, algorithm| {
+            let mut run = self.run(format!("compared-{budget}-{name}"), algorithm);
+            run.settings.privacy.epsilon = Some(budget);
+            run.settings.privacy.noise_multiplier = None;
+            run
+        };
+        let mut sparse = named("sparse", Algorithm::Sparse(SelectionRule::Exponential));
+        sparse.settings.selection.epsilon = None;
+        sparse.settings.selection.share = COMPARED_SHARE;
+        [named("dp-sgd", Algorithm::DpSgd { noise_multiplier: SPARSE_NOISE }), sparse]
+    }
+
+    /// The two systems that the paper compares itself with, at a budget and with all else as it is there.
+    pub(super) fn others(&self, budget: f64) -> [Planned<ComparedSettings<Settings>>; 2] {
+        let methods = [ComparedMethod::Selective(SELECTIVE), ComparedMethod::Projected(SUBSPACE)];
+        let [dp_sgd, sparse] = self.compared(budget);
+        let names = ["selective", "projected"];
+        let mut runs = names.into_iter().zip(methods).zip([sparse, dp_sgd]);
+        std::array::from_fn(|_| {
+            let ((name, method), Planned { settings: of, .. }) = runs.next().expect("two runs");
+            let name = format!("compared-{budget}-{name}");
+            Planned { name, settings: ComparedSettings { of, method } }
+        })
     }
 
     /// The sparse method at the paper's budget, with noise and selection chosen by the tight account.

@@ -1,6 +1,7 @@
 //! What came out: `reproduction.json`.
 
-use super::claims::{Claim, of_figure_1, of_figure_2};
+use super::claims::{Claim, of_figure_1, of_figure_2, of_others};
+use super::compared::Others;
 use super::nearest::{Ended, Nearest};
 use super::plan::REPEATS;
 use super::printed::{self, DISTANCES, Distance};
@@ -81,7 +82,9 @@ pub struct Reproduction {
     pub nearest: Option<Nearest>,
     /// The same method with all of its budget.
     pub tight: Vec<Tight>,
-    not_private: [&'static str; 5],
+    /// The two systems that the paper compares itself with.
+    pub compared: Option<Others>,
+    not_private: [&'static str; 6],
 }
 
 impl Panel {
@@ -124,7 +127,8 @@ impl Reproduction {
             figure2: Vec::new(),
             nearest: None,
             tight: Vec::new(),
-            not_private: ["claims", "figure1", "figure2", "nearest", "tight"],
+            compared: None,
+            not_private: ["claims", "figure1", "figure2", "nearest", "tight", "compared"],
         }
     }
 
@@ -132,5 +136,6 @@ impl Reproduction {
     pub fn judge(&mut self) {
         self.claims = of_figure_1(&self.figure1);
         self.claims.extend(of_figure_2(&self.figure2));
+        self.claims.extend(self.compared.iter().flat_map(of_others));
     }
 }

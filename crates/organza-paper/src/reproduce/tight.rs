@@ -44,15 +44,9 @@ fn read(
     share: f64,
     change: Change,
 ) -> Result<Tight, ReproduceError> {
-    let folder = RunFolder::open(&suite.path(name))?;
-    let path = folder.file("certificate.json");
-    let bytes = folder.read(&path)?.unwrap_or_default();
-    let certificate: Certificate = serde_json::from_slice(&bytes).map_err(|source| {
-        ReproduceError::Certificate { path: path.display().to_string(), source }
-    })?;
     let (mut noise_multiplier, mut selection_epsilon) = (None, None);
-    for event in &certificate.events {
-        look(event, &mut |part| match part {
+    for event in events_of(suite, name)? {
+        look(&event, &mut |part| match part {
             Event::Gaussian { noise_multiplier: found } => noise_multiplier = Some(*found),
             Event::Exponential { epsilon, .. } => selection_epsilon = Some(*epsilon),
             _ => {}
@@ -64,8 +58,19 @@ fn read(
     Ok(Tight { share, setting, chosen, noise_multiplier, selection_epsilon, ended })
 }
 
+/// What a run has released, as its certificate has it.
+pub(super) fn events_of(suite: &Suite, name: &str) -> Result<Vec<Event>, ReproduceError> {
+    let folder = RunFolder::open(&suite.path(name))?;
+    let path = folder.file("certificate.json");
+    let bytes = folder.read(&path)?.unwrap_or_default();
+    let certificate: Certificate = serde_json::from_slice(&bytes).map_err(|source| {
+        ReproduceError::Certificate { path: path.display().to_string(), source }
+    })?;
+    Ok(certificate.events)
+}
+
 /// Shows an event and all that is inside it.
-fn look(event: &Event, see: &mut dyn FnMut(&Event)) {
+pub(super) fn look(event: &Event, see: &mut dyn FnMut(&Event)) {
     see(event);
     event.parts().into_iter().for_each(|part| look(part, see));
 }

@@ -36,6 +36,7 @@ pub(crate) use upkeep::Upkeep;
 pub(crate) use upkeep::{deferred, defers};
 
 use crate::optimizer::{Optimizer, OptimizerSettings};
+use crate::refinement::Refiner;
 use aligned::Aligned;
 use lent::LENT;
 use organza_mechanism::{Noised, OwedNoise, Shape, TouchedRows};
@@ -59,6 +60,8 @@ pub(crate) struct Tables {
     asked: Vec<UnitDraws>,
     /// Rows that were read without having been asked for.
     late: Late,
+    /// What is made of released gradients.
+    refiner: Option<Refiner>,
 }
 
 /// The weights of tables in a step.
@@ -85,7 +88,7 @@ impl Tables {
         let mut weights = Aligned::new(initial, 0);
         let optimizer = optimizer.rule().start(&shape, upkeep, &mut weights);
         let (asked, late) = (Vec::new(), Late::default());
-        Some(Self { shape, steps: 0, weights, optimizer, asked, late })
+        Some(Self { shape, steps: 0, weights, optimizer, asked, late, refiner: None })
     }
 
     /// The steps that were made.
@@ -124,8 +127,23 @@ impl Tables {
         self.optimizer.owed_noise()
     }
 
+    /// Makes something of every private gradient before it moves the parameters.
+    pub(crate) fn refine(&mut self, refiner: Option<Refiner>) {
+        self.refiner = refiner;
+    }
+
+    /// Whether a run may stop here and go on with the same bits.
+    pub(crate) fn may_rest(&self) -> bool {
+        self.refiner.as_ref().is_none_or(|refiner| refiner.looks_at(self.steps))
+    }
+
     /// Moves the parameters by one private gradient.
     pub(crate) fn apply(&mut self, gradient: &Noised) {
+        if let Some(mut refiner) = self.refiner.take() {
+            refiner.apply(gradient, self);
+            self.refiner = Some(refiner);
+            return;
+        }
         if gradient.blocks() > 1 {
             self.make_step(|optimizer, weights| optimizer.step_dense(weights, gradient));
         } else {

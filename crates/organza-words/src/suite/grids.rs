@@ -1,8 +1,8 @@
 //! Which runs of a folder were chosen together, before any of them had a result.
 
 use super::Planned;
-use crate::settings::Settings;
 use organza_train::FolderError;
+use organza_train::settings::RunSettings;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -19,13 +19,14 @@ const GRIDS: &str = "grids.jsonl";
 /// to them. So it is written down what was fixed when: the settings of every run that had not begun yet. A line that
 /// cannot be read joins nothing, and its runs are added one by one, which is always sound.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Grid {
-    runs: BTreeMap<String, Settings>,
+#[serde(bound = "S: RunSettings")]
+pub(super) struct Grid<S> {
+    runs: BTreeMap<String, S>,
 }
 
-impl Grid {
+impl<S: RunSettings> Grid<S> {
     /// Whether this run is one of them, as it was fixed.
-    pub(super) fn has(&self, name: &str, settings: &Settings) -> bool {
+    pub(super) fn has(&self, name: &str, settings: &S) -> bool {
         self.runs.get(name) == Some(settings)
     }
 
@@ -36,13 +37,13 @@ impl Grid {
     }
 
     /// Writes down those of `runs` that no earlier command has fixed or begun.
-    pub(super) fn write(folder: &Path, runs: &[Planned]) -> Result<(), FolderError> {
+    pub(super) fn write(folder: &Path, runs: &[Planned<S>]) -> Result<(), FolderError> {
         let earlier = Self::read(folder);
-        let is_new = |run: &&Planned| {
+        let is_new = |run: &&Planned<S>| {
             let begun = folder.join(&run.name).join("settings.json").exists();
             !begun && !earlier.iter().any(|grid| grid.has(&run.name, &run.settings))
         };
-        let runs: BTreeMap<String, Settings> =
+        let runs: BTreeMap<String, S> =
             runs.iter().filter(is_new).map(|it| (it.name.clone(), it.settings.clone())).collect();
         if runs.is_empty() {
             return Ok(());
@@ -63,6 +64,7 @@ impl Grid {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::settings::Settings;
 
     fn run(name: &str, epsilon: f64) -> Planned {
         let mut settings = Settings::standard();
@@ -76,7 +78,11 @@ mod tests {
         let write = |runs: &[Planned]| Grid::write(folder.path(), runs).unwrap();
         write(&[run("a", 1.0), run("b", 1.0)]);
         write(&[run("a", 1.0), run("b", 1.0)]);
-        assert_eq!(Grid::read(folder.path()).len(), 1, "the same command again goes on");
+        assert_eq!(
+            Grid::<Settings>::read(folder.path()).len(),
+            1,
+            "the same command again goes on"
+        );
         // One more is chosen, and one is begun with other settings than those that were fixed.
         write(&[run("a", 1.0), run("b", 2.0), run("c", 1.0)]);
         let grids = Grid::read(folder.path());
@@ -94,9 +100,9 @@ mod tests {
         fs::create_dir(folder.path().join("a")).unwrap();
         fs::write(folder.path().join("a/settings.json"), "{}").unwrap();
         Grid::write(folder.path(), &[run("a", 1.0)]).unwrap();
-        assert_eq!(Grid::read(folder.path()), []);
+        assert_eq!(Grid::<Settings>::read(folder.path()), []);
         fs::write(folder.path().join(GRIDS), "{\"runs\":{\"b\":").unwrap();
         Grid::write(folder.path(), &[run("b", 1.0)]).unwrap();
-        assert_eq!(Grid::read(folder.path()).len(), 1);
+        assert_eq!(Grid::<Settings>::read(folder.path()).len(), 1);
     }
 }

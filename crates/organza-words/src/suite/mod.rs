@@ -6,11 +6,14 @@ mod total;
 pub use total::{Price, Total, TotalError};
 
 use crate::settings::Settings;
-use crate::{Ended, Finished, Session};
+use crate::{WordModel, Words};
 use grids::Grid;
 use organza_ledger::{DataSetError, DataSetLedger, Share, SharedTotal};
 use organza_train::metrics::Point;
-use organza_train::{FolderError, Losses, Observer, RunFolder, SessionError};
+use organza_train::settings::RunSettings;
+use organza_train::{
+    Application, Ended, Finished, FolderError, Losses, Observer, RunFolder, Session, SessionError,
+};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -22,22 +25,33 @@ pub const OUTCOME: &str = "outcome.json";
 const NOT_PRIVATE: &str = "not private: curve, frequency_loss and seconds come from the data without noise and without \
                            a charge; keep this file with the data, do not publish it with the model";
 
+/// Settings of runs that train word vectors, and the application that they are of.
+pub trait WordRun: RunSettings {
+    /// The application.
+    type Application: Application<Settings = Self, Model = WordModel>;
+}
+
+impl WordRun for Settings {
+    type Application = Words;
+}
+
 /// A run to make: a folder of that name.
 #[derive(Clone, Debug)]
-pub struct Planned {
+pub struct Planned<S = Settings> {
     /// The name of its folder.
     pub name: String,
     /// What is asked for.
-    pub settings: Settings,
+    pub settings: S,
 }
 
 /// What a run came to. Losses and seconds are *not private*.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Outcome {
+#[serde(bound = "S: RunSettings")]
+pub struct Outcome<S = Settings> {
     #[serde(default)]
     note: String,
     /// What was asked for.
-    pub settings: Settings,
+    pub settings: S,
     /// Whether anything is promised.
     pub private: bool,
     /// What was spent.
@@ -57,8 +71,8 @@ pub struct Outcome {
     not_private: Vec<String>,
 }
 
-impl Outcome {
-    fn new(settings: Settings, finished: Finished) -> Self {
+impl<S> Outcome<S> {
+    fn new(settings: S, finished: Finished<WordModel>) -> Self {
         let Finished { model, certificate, curve, steps, seconds, .. } = finished;
         let (private, epsilon, delta) =
             (certificate.private, certificate.epsilon, certificate.delta);
@@ -202,11 +216,14 @@ impl Suite {
     ///
     /// # Errors
     /// If one of them fails, or is interrupted.
-    pub fn run(&self, runs: &[Planned]) -> Result<Vec<Outcome>, SuiteError> {
-        let is_new = |run: &&Planned| !self.path(&run.name).join("settings.json").exists();
+    pub fn run<S: WordRun + Send + Sync>(
+        &self,
+        runs: &[Planned<S>],
+    ) -> Result<Vec<Outcome<S>>, SuiteError> {
+        let is_new = |run: &&Planned<S>| !self.path(&run.name).join("settings.json").exists();
         let shares: Vec<Share> =
-            runs.iter().filter(is_new).filter_map(|run| run.settings.share()).collect();
-        if let Some(ledger) = runs.first().and_then(|run| run.settings.ledger.as_ref()) {
+            runs.iter().filter(is_new).filter_map(|run| run.settings.engine().share()).collect();
+        if let Some(ledger) = runs.first().and_then(|run| run.settings.engine().ledger) {
             let runs = shares.len();
             ledger.check(&shares).map_err(|source| SuiteError::Shares { runs, source })?;
         }
@@ -214,7 +231,7 @@ impl Suite {
         self.watch.begin(runs.len());
         let workers = self.threads.clamp(1, runs.len().max(1));
         let next = Mutex::new(0..runs.len());
-        let outcomes: Vec<Mutex<Option<Result<Outcome, SuiteError>>>> =
+        let outcomes: Vec<Mutex<Option<Result<Outcome<S>, SuiteError>>>> =
             runs.iter().map(|_| Mutex::new(None)).collect();
         let take = || next.lock().ok().and_then(|mut numbers| numbers.next());
         std::thread::scope(|scope| -> Result<(), SuiteError> {
@@ -251,21 +268,21 @@ impl Suite {
     }
 
     /// Reads, goes on with, or begins a run.
-    fn one(&self, run: &Planned) -> Result<Outcome, SuiteError> {
+    fn one<S: WordRun>(&self, run: &Planned<S>) -> Result<Outcome<S>, SuiteError> {
         let path = self.path(&run.name);
-        let fits = |settings: &Settings| match *settings == run.settings {
+        let fits = |settings: &S| match *settings == run.settings {
             true => Ok(()),
             false => Err(SuiteError::OtherSettings(path.display().to_string())),
         };
         let file = path.join(OUTCOME);
         let unreadable = |source| SuiteError::Outcome { path: file.display().to_string(), source };
         if let Ok(bytes) = std::fs::read(&file) {
-            let outcome: Outcome = serde_json::from_slice(&bytes).map_err(unreadable)?;
+            let outcome: Outcome<S> = serde_json::from_slice(&bytes).map_err(unreadable)?;
             fits(&outcome.settings)?;
             return Ok(outcome);
         }
         let session = match path.join("settings.json").exists() {
-            true => Session::resume(&path)?,
+            true => Session::<S::Application>::resume(&path)?,
             false => Session::begin(run.settings.clone(), &path)?,
         };
         fits(session.settings())?;

@@ -96,6 +96,14 @@ impl fmt::Display for Shown {
                 ended.test_loss
             )?;
         }
+        for run in found.compared.iter().flat_map(|it| &it.runs) {
+            let place = if run.method == "dp-sgd" { "\n" } else { "" };
+            writeln!(
+                formatter,
+                "{place}epsilon {} by the tight account, {:18} test loss {:.3}*",
+                run.budget, run.method, run.ended.test_loss
+            )?;
+        }
         writeln!(
             formatter,
             "\n* not private: from the data without noise, and the seed is known\n"

@@ -2,7 +2,7 @@
 
 use super::{Selector, Workspace, most_of};
 use crate::random::PrivateRandom;
-use crate::sample::{Hazard, coin, exponential, laplace, laplace_above};
+use crate::sample::{Hazard, below, coin, exponential, laplace, laplace_above};
 use crate::scores::{By, Run, Scores};
 use crate::sum::ClippedSum;
 use organza_ledger::Event;
@@ -10,17 +10,29 @@ use organza_ledger::Event;
 /// Above this many proposals a hit, touched and untouched candidates are crossed separately.
 const PROPOSALS_A_HIT: f64 = 4.0;
 
-/// Passes the candidates in order and selects those whose noisy score clears a noisy threshold,
-/// with fresh threshold noise after each hit, and stops at `hits` hits.
+/// Where a pass over the candidates begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PassOrder {
+    /// At the first one, so that those with low numbers have the first say.
+    #[default]
+    FromFirst,
+    /// At one that is drawn uniformly in every step, and around: all have the same say.
+    FromRandom,
+}
+
+/// Passes the candidates once, from the first or from one that chance picks, and selects those whose noisy score clears a noisy
+/// threshold, with fresh threshold noise after each hit, and stops at `hits` hits.
 ///
 /// # Privacy
 /// Between two hits this is AboveThreshold (Dwork and Roth 2014, Theorem 3.23): threshold noise of
 /// scale D / e1 and query noise of scale 2 D / e2, D the sensitivity of a score, make one hit
 /// (e1 + e2)-differentially private, however many candidates fail before it. Fresh noise makes the
-/// hits an adaptive composition, and the stop bounds their number.
+/// hits an adaptive composition, and the stop bounds their number. All of it holds for every order of the candidates, hence for
+/// one that is drawn without a look at the data, published or not.
 #[derive(Debug)]
 pub(crate) struct SparseVector {
     pub(crate) by: By,
+    pub(crate) order: PassOrder,
     pub(crate) hits: u64,
     /// S0 in grid steps, or infinity.
     pub(crate) cap: f64,
@@ -98,6 +110,9 @@ fn above_threshold(
     } else {
         scores.runs(rows, runs);
     }
+    if rule.order == PassOrder::FromRandom {
+        rotate(runs, below(scores.candidates(), random));
+    }
     let mut level = Level::draw(rule, highest, random);
     let mut patience = exponential(random);
     for &run in &*runs {
@@ -113,6 +128,22 @@ fn above_threshold(
                 level = Level::draw(rule, highest, random);
             }
         }
+    }
+    hits.sort_unstable();
+}
+
+/// The same candidates, from `first` on and around.
+fn rotate(runs: &mut Vec<Run>, first: u64) {
+    let place = runs.partition_point(|run| run.first + run.length <= first);
+    let Some(run) = runs.get_mut(place) else { return };
+    let before = first - run.first;
+    if before > 0 {
+        let head = Run { length: before, ..*run };
+        (run.first, run.length) = (first, run.length - before);
+        runs.insert(place, head);
+        runs.rotate_left(place + 1);
+    } else {
+        runs.rotate_left(place);
     }
 }
 

@@ -36,6 +36,7 @@ fn a_hit_and_its_value_are_private() {
     let selection = SelectionSettings::SparseVector {
         by: BY,
         hits: 1,
+        order: Default::default(),
         threshold: 1.0,
         threshold_epsilon: 1.0,
         query_epsilon: 1.0,
@@ -66,6 +67,7 @@ fn a_value_for_free_is_caught() {
     let selection = SelectionSettings::SparseVector {
         by: BY,
         hits: 1,
+        order: Default::default(),
         threshold: 1.0,
         threshold_epsilon: 0.5,
         query_epsilon: 0.5,

@@ -47,6 +47,7 @@ fn sparse_vector_on_a_poisson_batch_is_private() {
     let selection = SelectionSettings::SparseVector {
         by: BY,
         hits: 1,
+        order: Default::default(),
         threshold: 0.1,
         threshold_epsilon: 2.0,
         query_epsilon: 2.0,

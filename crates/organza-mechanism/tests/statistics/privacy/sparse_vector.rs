@@ -4,14 +4,21 @@ use super::harness::{Audit, pure};
 use super::naive::{Answer, SparseVector};
 use super::pipeline::{BY, Pipeline, gaussian, opposite_scores, settings};
 use crate::support::random;
-use organza_mechanism::SelectionSettings;
+use organza_mechanism::{PassOrder, SelectionSettings};
 
 const CAP: f64 = 0.1;
 
-fn audit(name: &'static str, seed: u64, hits: u64, candidates: usize) -> Audit<Vec<u64>> {
+fn audit(
+    name: &'static str,
+    seed: u64,
+    hits: u64,
+    candidates: usize,
+    order: PassOrder,
+) -> Audit<Vec<u64>> {
     let selection = SelectionSettings::SparseVector {
         by: BY,
         hits,
+        order,
         threshold: CAP,
         threshold_epsilon: 1.0,
         query_epsilon: 1.0,
@@ -29,12 +36,19 @@ fn audit(name: &'static str, seed: u64, hits: u64, candidates: usize) -> Audit<V
 
 #[test]
 fn one_hit_is_private() {
-    audit("sparse vector, one hit", 1_100, 1, 12).holds(&[pure(2.0)], 0.5);
+    audit("sparse vector, one hit", 1_100, 1, 12, PassOrder::FromFirst).holds(&[pure(2.0)], 0.5);
 }
 
 #[test]
 fn several_hits_are_private() {
-    audit("sparse vector, three hits", 1_101, 3, 12).holds(&[pure(6.0)], 0.25);
+    audit("sparse vector, three hits", 1_101, 3, 12, PassOrder::FromFirst)
+        .holds(&[pure(6.0)], 0.25);
+}
+
+#[test]
+fn passes_that_begin_anywhere_are_private() {
+    audit("sparse vector, from anywhere", 1_102, 1, 12, PassOrder::FromRandom)
+        .holds(&[pure(2.0)], 0.25);
 }
 
 /// Queries of sensitivity 1: `below` of them fall and `above` rise when the unit joins.

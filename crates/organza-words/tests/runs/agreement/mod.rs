@@ -25,6 +25,7 @@ fn selections() -> Vec<SelectionSettings> {
             SelectionSettings::SparseVector {
                 by,
                 hits: 6,
+                order: Default::default(),
                 threshold: 0.02,
                 threshold_epsilon: 2.0,
                 query_epsilon: 2.0,
