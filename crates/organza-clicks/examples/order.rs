@@ -9,7 +9,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use organza_clicks::{ClickData, MadeUp, Method, Model, Quality, Settings, fit};
-use organza_mechanism::{SelectionRule, RandomSource};
+use organza_mechanism::{RandomSource, SelectionRule};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::time::Instant;
@@ -25,11 +25,21 @@ const WAYS: [(&str, Method, Model, Option<SelectionRule>); 10] = [
     ("without privacy, factorisation machine", Method::None, Model::FactorisationMachine, None),
     ("DP-SGD, logistic", Method::Dpsgd, Model::Logistic, None),
     ("DP-SGD, factorisation machine", Method::Dpsgd, Model::FactorisationMachine, None),
-    ("selection, exponential, by row", Method::Sparse, Model::Logistic, Some(SelectionRule::Exponential)),
+    (
+        "selection, exponential, by row",
+        Method::Sparse,
+        Model::Logistic,
+        Some(SelectionRule::Exponential),
+    ),
     ("selection, uniform, by row", Method::Sparse, Model::Logistic, Some(SelectionRule::Uniform)),
     ("one-shot", Method::OneShot, Model::Logistic, None),
     ("one-shot, then DP-SGD, logistic", Method::OneShotDpsgd, Model::Logistic, None),
-    ("one-shot, then DP-SGD, factorisation machine", Method::OneShotDpsgd, Model::FactorisationMachine, None),
+    (
+        "one-shot, then DP-SGD, factorisation machine",
+        Method::OneShotDpsgd,
+        Model::FactorisationMachine,
+        None,
+    ),
     ("one-shot, then DP-SGD, half and half", Method::OneShotDpsgd, Model::Logistic, None),
 ];
 
@@ -85,7 +95,10 @@ fn main() -> Result<(), Failed> {
                 let ratio = quality.expected_over_observed.unwrap_or(f64::NAN);
                 let loss = quality.log_loss.unwrap_or(f64::NAN);
                 let seconds = begun.elapsed().as_secs_f64();
-                eprintln!("seed {seed}, {} at {epsilon}: {auc:.4} {loss:.4} {ratio:.3}, {seconds:.1} s", way.0);
+                eprintln!(
+                    "seed {seed}, {} at {epsilon}: {auc:.4} {loss:.4} {ratio:.3}, {seconds:.1} s",
+                    way.0
+                );
                 found.entry((place, column)).or_default().push(quality);
             }
         }
@@ -104,7 +117,9 @@ fn measured(
 ) -> Result<Quality, Failed> {
     let mut settings = Settings::new(None, method, epsilon, DELTA);
     settings.model = model;
-    settings.seed = Some(RandomSource::from_seed(seed).substream(organza_mechanism::Purpose::Data, 9, 0).word());
+    settings.seed = Some(
+        RandomSource::from_seed(seed).substream(organza_mechanism::Purpose::Data, 9, 0).word(),
+    );
     if let Some(rule) = rule {
         settings.selection.rule = rule;
     }
@@ -117,8 +132,10 @@ fn measured(
     training.epochs = options.number("epochs")?.unwrap_or(training.epochs);
     settings.selection.gamma = options.number("gamma")?.unwrap_or(settings.selection.gamma);
     settings.selection.share = options.number("share")?.unwrap_or(settings.selection.share);
-    settings.rules.start_share = options.number("start-share")?.unwrap_or(settings.rules.start_share);
-    settings.rules.bucket_share = options.number("bucket-share")?.unwrap_or(settings.rules.bucket_share);
+    settings.rules.start_share =
+        options.number("start-share")?.unwrap_or(settings.rules.start_share);
+    settings.rules.bucket_share =
+        options.number("bucket-share")?.unwrap_or(settings.rules.bucket_share);
     let (fitted, certificate) = fit(settings, data.clone())?;
     if certificate.private && certificate.epsilon > Some(epsilon) {
         return Err("more was spent than there was".into());
@@ -132,7 +149,8 @@ fn print(found: &BTreeMap<(usize, usize), Vec<Quality>>, epsilons: &[f64]) {
     println!("|---{}|", "|---".repeat(heads.len()));
     let names = std::iter::once("the truth itself").chain(WAYS.map(|way| way.0));
     for (place, name) in names.enumerate() {
-        let cell = |column: usize| found.get(&(place, column)).map_or(String::new(), |it| shown(it));
+        let cell =
+            |column: usize| found.get(&(place, column)).map_or(String::new(), |it| shown(it));
         if found.contains_key(&(place, 0)) {
             let cells: Vec<String> = (0..epsilons.len()).map(cell).collect();
             println!("| {name} | {} |", cells.join(" | "));

@@ -89,7 +89,10 @@ impl Application for ClickRun {
         let columns = layout.columns.len();
         Ok(vec![
             fact("numbers", format!("{}, with a declared largest value each", layout.numbers)),
-            fact("categories", format!("{} buckets of {columns} columns, by a public hash", layout.rows())),
+            fact(
+                "categories",
+                format!("{} buckets of {columns} columns, by a public hash", layout.rows()),
+            ),
         ])
     }
 

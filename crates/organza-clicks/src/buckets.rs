@@ -91,7 +91,8 @@ impl Buckets {
             };
             let cells: Vec<(f64, f64)> = cells.chunks_exact(2).map(of_cell).collect();
             let prior = known.likeliest(&cells);
-            let log_odds: Vec<f64> = cells.iter().map(|cell| known.expected(*cell, prior)).collect();
+            let log_odds: Vec<f64> =
+                cells.iter().map(|cell| known.expected(*cell, prior)).collect();
             buckets.columns.push(moments(&cells, &log_odds));
             buckets.log_odds.extend(log_odds);
         }
@@ -116,7 +117,8 @@ impl Known {
 
     /// The variance of log odds under which pairs of W and C - p W are likeliest; 0 if none is likelier than that.
     fn likeliest(&self, cells: &[(f64, f64)]) -> f64 {
-        let tried = (0..DEVIATIONS as i32).map(|power| (FIRST_DEVIATION * FACTOR.powi(power)).powi(2));
+        let tried =
+            (0..DEVIATIONS as i32).map(|power| (FIRST_DEVIATION * FACTOR.powi(power)).powi(2));
         let likelihood = |prior: f64| -> f64 {
             let of_cell = |(views, beyond): &(f64, f64)| {
                 let variance = self.all(*views, prior);
@@ -160,7 +162,7 @@ mod tests {
             count(&task.layout, task.rows.iter(), &mut Vec::new(), &mut unit);
             let square: f64 = unit.merge().iter().map(|(_, amount)| amount * amount).sum();
             // Clicks and views without one stand in different cells.
-            assert!(square <= 1.0 + 1e-12 && square >= 0.5, "{square}");
+            assert!((0.5..=1.0 + 1e-12).contains(&square), "{square}");
         }
     }
 

@@ -46,7 +46,9 @@ impl Layout {
             first = end;
         }
         match ranges.is_empty() {
-            true => Err("a click model needs a column of categories: name one by --category".into()),
+            true => {
+                Err("a click model needs a column of categories: name one by --category".into())
+            }
             false => Ok(Self { numbers, columns: ranges, dimensions }),
         }
     }
@@ -77,7 +79,10 @@ impl Layout {
     }
 
     /// The numbers of a row: their places and values.
-    pub(crate) fn numbers<'a>(&self, row: &Row<'a>) -> impl Iterator<Item = (usize, f32)> + use<'a> {
+    pub(crate) fn numbers<'a>(
+        &self,
+        row: &Row<'a>,
+    ) -> impl Iterator<Item = (usize, f32)> + use<'a> {
         let numbers = self.numbers as u32;
         row.entries()
             .take_while(move |(feature, _)| *feature < numbers)

@@ -204,8 +204,7 @@ fn solve(mut matrix: Vec<f64>, mut right: Vec<f64>) -> Vec<f64> {
         let rest = largest - squares;
         let root = if rest > 1e-13 * largest { libm::sqrt(rest) } else { f64::INFINITY };
         for row in pivot + 1..size {
-            let known: f64 =
-                (0..pivot).map(|it| matrix[at(row, it)] * matrix[at(pivot, it)]).sum();
+            let known: f64 = (0..pivot).map(|it| matrix[at(row, it)] * matrix[at(pivot, it)]).sum();
             matrix[at(row, pivot)] = (matrix[at(row, pivot)] - known) / root;
         }
         matrix[at(pivot, pivot)] = root;
@@ -232,7 +231,11 @@ mod tests {
         let found = solve(matrix, vec![9.8, 15.0, 11.6]);
         let expected = [1.0, 2.0, 3.0];
         assert!(found.iter().zip(expected).all(|(one, other)| (one - other).abs() < 1e-12));
-        assert_eq!(solve(vec![1.0, 1.0, 1.0, 1.0], vec![2.0, 2.0]), [2.0, 0.0], "no second direction");
+        assert_eq!(
+            solve(vec![1.0, 1.0, 1.0, 1.0], vec![2.0, 2.0]),
+            [2.0, 0.0],
+            "no second direction"
+        );
     }
 
     /// Clicks that follow a number and one column far more than their counts alone say, without noise.
@@ -242,13 +245,15 @@ mod tests {
             .map(|row| {
                 let number = f64::from(row % 10) / 10.0;
                 let score = 3.0 * number + 0.8 * f64::from(row % 2) - 2.0;
-                let clicked = f64::from(row * 7_919 % 4_000) / 4_000.0 < 1.0 / (1.0 + (-score).exp());
+                let clicked =
+                    f64::from(row * 7_919 % 4_000) / 4_000.0 < 1.0 / (1.0 + (-score).exp());
                 ([number as f32, 0.0], [row % 2, 5], f64::from(u8::from(clicked)))
             })
             .collect();
         let users: Vec<(String, _)> =
             rows.iter().enumerate().map(|(number, row)| (format!("u{number}"), [*row])).collect();
-        let named: Vec<(&str, &[_])> = users.iter().map(|(name, row)| (&name[..], &row[..])).collect();
+        let named: Vec<(&str, &[_])> =
+            users.iter().map(|(name, row)| (&name[..], &row[..])).collect();
         let ClickTask { layout, rows, .. } = testing::task(&named, 0);
         let buckets = Buckets {
             intercept: -0.1,

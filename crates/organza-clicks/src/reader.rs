@@ -46,6 +46,25 @@ impl ClickReader {
         }
     }
 
+    /// That of the run in a folder, for rows to predict: neither their labels nor their users are looked at.
+    ///
+    /// # Errors
+    /// If the file is missing or damaged.
+    pub fn of_run(folder: &Path) -> Result<Self, Failure> {
+        let file = folder.join(READER);
+        let bad = |problem: &dyn std::fmt::Display| -> Failure {
+            format!(
+                "cannot read {}: {problem}; is this the folder of `organza clicks` with --data?",
+                file.display()
+            )
+            .into()
+        };
+        let text = std::fs::read(&file).map_err(|error| bad(&error))?;
+        let mut reader: Self = serde_json::from_slice(&text).map_err(|error| bad(&error))?;
+        reader.columns.group = None;
+        Ok(reader)
+    }
+
     /// Reads rows; those that make no sense are left out.
     ///
     /// # Errors
@@ -72,8 +91,7 @@ pub fn features(
     buckets: u64,
 ) -> Vec<Column> {
     let number = |(name, most)| Column::Logarithmic { name, most };
-    let category =
-        |name| Column::Categorical { name, categories: Categories::Hashed(buckets) };
+    let category = |name| Column::Categorical { name, categories: Categories::Hashed(buckets) };
     let numbers = numbers.into_iter().map(number);
     numbers.chain(categories.into_iter().map(category)).collect()
 }

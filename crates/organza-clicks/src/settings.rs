@@ -192,6 +192,11 @@ impl Settings {
         self.engine().check()
     }
 
+    /// Whether each row is protected alone.
+    pub fn by_row(&self) -> bool {
+        self.privacy.unit == Unit::Record
+    }
+
     /// The dimensions of vectors; none for a logistic regression.
     pub(crate) fn vectors(&self) -> usize {
         match self.model {

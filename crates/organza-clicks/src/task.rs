@@ -135,7 +135,8 @@ mod tests {
 
     /// Rows of one user, in each of which a category stands in two places of the table.
     fn task(dimensions: usize) -> ClickTask {
-        let rows = [([0.5, 0.0], [1, 5], 1.0), ([0.25, 1.0], [1, 6], 0.0), ([0.0, 0.5], [3, 5], 1.0)];
+        let rows =
+            [([0.5, 0.0], [1, 5], 1.0), ([0.25, 1.0], [1, 6], 0.0), ([0.0, 0.5], [3, 5], 1.0)];
         testing::task(&[("ann", &rows)], dimensions)
     }
 

@@ -43,7 +43,8 @@ mod tests {
 
     #[test]
     fn each_tenth_has_its_means() {
-        let rows: Vec<(f64, f64)> = (0..20).map(|row| (f64::from(row), f64::from(row % 2))).collect();
+        let rows: Vec<(f64, f64)> =
+            (0..20).map(|row| (f64::from(row), f64::from(row % 2))).collect();
         let parts = calibration(&rows, |score| score / 20.0);
         assert_eq!((parts.len(), parts[0], parts[9].1), (10, (0.025, 0.5), 0.5));
         assert!(calibration(&[], |score| score).is_empty());

@@ -160,7 +160,8 @@ mod tests {
         let found: Vec<_> = rows.iter().map(|row| row.values.to_vec()).collect();
         assert_eq!(found, [vec![0.5], vec![], vec![], vec![1.0]]);
         let wrong = vec![Column::Logarithmic { name: "seen".into(), most: 0.0 }];
-        let error = read_with("seen,clicked\n", &Columns { features: wrong, ..columns }).unwrap_err();
+        let error =
+            read_with("seen,clicked\n", &Columns { features: wrong, ..columns }).unwrap_err();
         assert!(error.ends_with("`seen` is to become 1 at 0: give a number above 0"), "{error}");
     }
 
