@@ -157,7 +157,7 @@ mod tests {
             .map(|row| ([0.5, 0.0], [row % 3, 4 + row % 4], f64::from(row % 2)))
             .collect();
         for number in [1, 2, 12] {
-            let task = testing::task(&[("ann", &rows[..number])], 0);
+            let task = testing::task(testing::data(&[("ann", &rows[..number])]), 0);
             let mut unit = UnitCounts::new();
             count(&task.layout, task.rows.iter(), &mut Vec::new(), &mut unit);
             let square: f64 = unit.merge().iter().map(|(_, amount)| amount * amount).sum();
@@ -169,7 +169,7 @@ mod tests {
     /// Cells that have the counts of known log odds give these, and with much noise none.
     #[test]
     fn log_odds_come_back_and_are_shrunk_by_noise() {
-        let layout = testing::task(&[], 0).layout;
+        let layout = testing::task(testing::data(&[]), 0).layout;
         let truth: Vec<f64> = (0..layout.rows()).map(|it| 0.2 * f64::from(it % 3) - 0.2).collect();
         let probability = |log_odds: f64| 1.0 / (1.0 + (1.0 - log_odds).exp());
         let cells: Vec<f64> = truth

@@ -254,7 +254,7 @@ mod tests {
             rows.iter().enumerate().map(|(number, row)| (format!("u{number}"), [*row])).collect();
         let named: Vec<(&str, &[_])> =
             users.iter().map(|(name, row)| (&name[..], &row[..])).collect();
-        let ClickTask { layout, rows, .. } = testing::task(&named, 0);
+        let ClickTask { layout, rows, .. } = testing::task(testing::data(&named), 0);
         let buckets = Buckets {
             intercept: -0.1,
             log_odds: vec![-0.2, 0.2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],

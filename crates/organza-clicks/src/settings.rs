@@ -189,6 +189,9 @@ impl Settings {
         let unit = self.privacy.unit;
         let is_unit = matches!(unit, Unit::User | Unit::Record);
         require("unit", unit, is_unit, "user or record")?;
+        let named = self.data.as_ref().is_none_or(|data| data.reader.columns.group.is_some());
+        let expected = "the unit of rows that name their user, and only of such";
+        require("unit", unit, named == (unit == Unit::User), expected)?;
         self.engine().check()
     }
 

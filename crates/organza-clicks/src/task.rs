@@ -137,7 +137,7 @@ mod tests {
     fn task(dimensions: usize) -> ClickTask {
         let rows =
             [([0.5, 0.0], [1, 5], 1.0), ([0.25, 1.0], [1, 6], 0.0), ([0.0, 0.5], [3, 5], 1.0)];
-        testing::task(&[("ann", &rows)], dimensions)
+        testing::task(testing::data(&[("ann", &rows)]), dimensions)
     }
 
     #[test]

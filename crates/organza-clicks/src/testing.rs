@@ -7,6 +7,7 @@ use crate::moments::Design;
 use crate::one_shot::{OneShot, Units};
 use crate::reader::features;
 use crate::settings::Rules;
+use crate::task::ClickTask;
 use organza_data::sparse::{Columns, SparseRows};
 use organza_ledger::testing::paid;
 use organza_ledger::{Charge, Charged, Neighbouring};
@@ -36,12 +37,14 @@ pub fn data(users: &[(&str, &[SmallRow])]) -> ClickData {
 }
 
 /// The task of such rows.
-#[cfg(test)]
-pub(crate) fn task(users: &[(&str, &[SmallRow])], dimensions: usize) -> crate::ClickTask {
-    let data = data(users);
+///
+/// # Panics
+/// If their columns are not those of a click model.
+#[allow(clippy::expect_used)]
+pub fn task(data: ClickData, dimensions: usize) -> ClickTask {
     let layout = Layout::new(&data.columns, dimensions).expect("good columns");
     let units = data.units();
-    crate::ClickTask { layout, rows: data.rows, test: None, units, most: usize::MAX }
+    ClickTask { layout, rows: data.rows, test: None, units, most: usize::MAX }
 }
 
 fn plan(noise: f64) -> OneShot {
