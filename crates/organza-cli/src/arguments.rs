@@ -6,7 +6,7 @@ use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, ValueEnum}
 use std::ffi::OsString;
 
 const PROMISE: &str = "\
-Organza is for wide models: word vectors, recommenders, typeahead, sparse linear models, where almost all \
+Organza is for wide models: word vectors, recommenders, typeahead, click models, sparse linear models, where almost all \
 parameters sit in tables of which one record touches a few rows.
 
 What it promises: nothing leaves the data except through a private mechanism, every mechanism \

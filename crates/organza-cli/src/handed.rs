@@ -1,5 +1,6 @@
 //! Data that a program hands over, in place of a file that a flag names.
 
+use organza_clicks::ClickData;
 use organza_data::sparse::SparseRows;
 use organza_data::table::Table;
 use organza_erm::LinearData;
@@ -47,6 +48,15 @@ impl Handed {
             }
             (Self::Nothing, _) => organza_recommend::RecommenderRun::read(settings),
             _ => Err(OTHER.into()),
+        }
+    }
+
+    /// Clicks: the rows of the table, or what the settings name.
+    pub(crate) fn clicks(self, settings: &organza_clicks::Settings) -> Result<ClickData, Failure> {
+        match self {
+            Self::Nothing => ClickData::read(settings),
+            Self::Table(table) => ClickData::of_table(settings, &table),
+            Self::Histories(..) | Self::Rows(..) => Err(OTHER.into()),
         }
     }
 

@@ -23,6 +23,8 @@ pub(crate) enum Kind {
     Recommender,
     /// A typeahead.
     Typeahead,
+    /// A click model.
+    Clicks,
     /// A network of a program of its own.
     Network,
 }
@@ -37,6 +39,8 @@ impl Kind {
             Self::Recommender
         } else if serde_json::from_slice::<organza_typeahead::Settings>(&settings).is_ok() {
             Self::Typeahead
+        } else if serde_json::from_slice::<organza_clicks::Settings>(&settings).is_ok() {
+            Self::Clicks
         } else if serde_json::from_slice::<NetworkSettings>(&settings).is_ok() {
             Self::Network
         } else {
@@ -55,6 +59,7 @@ pub fn page(run: &Path) -> Result<Page, RunFilesError> {
         Kind::Linear => organza_erm::page(run),
         Kind::Typeahead => organza_typeahead::page(run),
         Kind::Recommender => organza_recommend::page(run),
+        Kind::Clicks => organza_clicks::page(run),
         Kind::Network => {
             let mut additions = Additions::new("Network", "weights");
             additions.files.push(("model.safetensors", "the tables and the dense part"));

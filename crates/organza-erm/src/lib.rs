@@ -58,6 +58,6 @@ pub use organza_train::Constraint;
 pub use page::page;
 pub use reader::Reader;
 pub use schedule::{LinearSchedule, printed_step};
-pub use score::{Scores, area, score};
+pub use score::{Scores, score};
 pub use settings::{DataSettings, Method, Settings};
 pub use task::LinearTask;

@@ -4,11 +4,9 @@ use crate::design::Design;
 use crate::loss::Loss;
 use crate::model::LinearModel;
 use organza_data::sparse::SparseRows;
+use organza_model::ranking::{area_under_curve, calibration};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-
-/// How many parts of the predictions, from the least to the largest, are compared with what came true.
-const PARTS: usize = 10;
 
 /// Figures of a model on some rows. *Not private.*
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -71,7 +69,7 @@ pub fn score(model: &LinearModel, rows: &SparseRows) -> Scores {
     let confusion = classes.then(|| confusion(model, rows));
     let sum = |value: &dyn Fn(&Part) -> f64| parts.iter().map(value).sum::<f64>();
     let (loss, constant_loss) = (sum(&|it| it.loss), sum(&|it| it.constant_loss));
-    let areas: Vec<f64> = parts.iter().filter_map(|it| area(&it.pairs)).collect();
+    let areas: Vec<f64> = parts.iter().filter_map(|it| area_under_curve(&it.pairs)).collect();
     let correct = |table: &Vec<Vec<u64>>| (0..table.len()).map(|it| table[it][it]).sum::<u64>();
     let mut pairs = parts.iter().flat_map(|it| it.pairs.iter().copied()).collect::<Vec<_>>();
     pairs.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
@@ -86,7 +84,7 @@ pub fn score(model: &LinearModel, rows: &SparseRows) -> Scores {
             .then_some(1.0 - loss / constant_loss),
         deviance: 2.0 * sum(&|it| it.loss - it.best),
         squared_gradient: sum(&|it| it.squared_gradient),
-        calibration: calibration(model.loss, &pairs),
+        calibration: calibration(&pairs, |margin| model.loss.prediction(margin)),
     }
 }
 
@@ -144,16 +142,6 @@ fn confusion(model: &LinearModel, rows: &SparseRows) -> Vec<Vec<u64>> {
     table
 }
 
-/// The means of predictions and labels in each part of rows that are sorted by their margins.
-fn calibration(loss: Loss, pairs: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    let mean = |part: &[(f64, f64)]| {
-        let count = part.len() as f64;
-        let predicted = part.iter().map(|(margin, _)| loss.prediction(*margin)).sum::<f64>();
-        (predicted / count, part.iter().map(|(_, label)| label).sum::<f64>() / count)
-    };
-    pairs.chunks(pairs.len().div_ceil(PARTS).max(1)).map(mean).collect()
-}
-
 /// The loss of a model that knows the label.
 fn least_loss(loss: Loss, label: f64) -> f64 {
     match loss {
@@ -162,33 +150,9 @@ fn least_loss(loss: Loss, label: f64) -> f64 {
     }
 }
 
-/// The area under the curve, from the ranks of class 1 among margins and labels that are sorted by their margins; none if a
-/// class is empty.
-pub fn area(pairs: &[(f64, f64)]) -> Option<f64> {
-    let is_one = |pair: &&(f64, f64)| pair.1 > 0.5;
-    let ones = pairs.iter().filter(is_one).count() as f64;
-    let zeros = pairs.len() as f64 - ones;
-    let mut ranks = 0.0;
-    let mut passed = 0;
-    for tied in pairs.chunk_by(|one, other| one.0 == other.0) {
-        let middle = passed as f64 + (tied.len() as f64 + 1.0) / 2.0;
-        ranks += middle * tied.iter().filter(is_one).count() as f64;
-        passed += tied.len();
-    }
-    (ones > 0.0 && zeros > 0.0).then(|| (ranks - ones * (ones + 1.0) / 2.0) / (ones * zeros))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_area_counts_pairs() {
-        let rows = [(-1.0, 0.0), (0.1, 0.0), (0.4, 1.0), (0.4, 0.0), (0.9, 1.0)];
-        // Pairs: 0.4 beats 0.1 and -1, ties with 0.4; 0.9 beats all three: 5.5 of 6.
-        assert_eq!(area(&rows), Some(5.5 / 6.0));
-        assert_eq!(area(&[(1.0, 1.0)]), None);
-    }
 
     /// Two features, of which one decides: a model that knows it, one that knows nothing, and one that is wrong.
     #[test]

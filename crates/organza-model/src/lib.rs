@@ -14,6 +14,7 @@
 
 pub mod counts;
 pub mod kernels;
+pub mod ranking;
 pub mod vectors;
 
 mod tensors;

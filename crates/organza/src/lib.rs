@@ -1,9 +1,9 @@
 //! Embeddings and other wide models, trained with differential privacy: all of Organza's libraries under one name.
 //!
 //! A *wide* model keeps almost all of its parameters in tables of which one record touches only a few rows: word
-//! embeddings, recommenders, typeahead, sparse linear models.
+//! embeddings, recommenders, typeahead, click models, sparse linear models.
 //!
-//! - [`words`] trains word embeddings, [`recommend`] recommenders, [`typeahead`] completions, and
+//! - [`words`] trains word embeddings, [`recommend`] recommenders, [`typeahead`] completions, [`clicks`] click models, and
 //!   [`erm`] linear models.
 //! - [`train`] is the engine below them. Give it the gradient of a model of your own, such as a factorisation, and it
 //!   trains that model by DP-SGD or by private selection.
@@ -29,6 +29,7 @@
 
 pub use organza_accountant as accountant;
 pub use organza_audit as audit;
+pub use organza_clicks as clicks;
 pub use organza_data as data;
 pub use organza_erm as erm;
 pub use organza_ledger as ledger;

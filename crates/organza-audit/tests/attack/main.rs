@@ -3,6 +3,7 @@
 //! False alarms: each attack refutes a promise that holds with probability at most 1e-6, and is made once.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stderr)]
 
+mod clicks;
 mod combinations;
 mod found;
 mod linear;

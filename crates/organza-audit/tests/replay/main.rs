@@ -9,6 +9,7 @@
 //! violated bounds are printed.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stderr)]
 
+mod clicks;
 mod counts;
 mod drawn;
 mod linear;

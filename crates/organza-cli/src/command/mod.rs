@@ -5,6 +5,7 @@ mod analogy;
 mod audit;
 mod bench;
 mod calibrate;
+mod clicks;
 mod compare;
 mod complete;
 mod completions;
@@ -47,6 +48,7 @@ pub(crate) enum Command {
     Similar(similar::Similar),
     Typeahead(Box<typeahead::Typeahead>),
     Complete(complete::Complete),
+    Clicks(Box<clicks::Clicks>),
     Data(data::Data),
     Account(account::Account),
     Calibrate(calibrate::Calibrate),
@@ -67,6 +69,7 @@ impl Command {
             Self::Erm(command) => command.run_on(handed, output),
             Self::Recommender(command) => command.run_on(handed, output),
             Self::Typeahead(command) => command.run_on(handed, output),
+            Self::Clicks(command) => command.run_on(handed, output),
             other => other.run(output),
         }
     }
@@ -77,7 +80,8 @@ impl Command {
             command @ (Self::Train(_)
             | Self::Erm(_)
             | Self::Recommender(_)
-            | Self::Typeahead(_)) => command.run_on(Handed::Nothing, output),
+            | Self::Typeahead(_)
+            | Self::Clicks(_)) => command.run_on(Handed::Nothing, output),
             Self::Resume(command) => command.run(output),
             Self::Report(command) => command.run(output),
             Self::Nearest(command) => command.run(output),

@@ -1,9 +1,11 @@
-//! `organza predict`: what a fitted linear model says about new rows.
+//! `organza predict`: what a fitted linear model or a click model says about new rows.
 
 use crate::output::Output;
+use crate::running::Kind;
 use crate::usage::UsageError;
 use anyhow::Context;
 use clap::Args;
+use organza_clicks::{ClickModel, ClickReader};
 use organza_data::sparse::LabelKind;
 use organza_data::table::{TableForm, Values, write_table};
 use organza_erm::{LinearModel, MODEL, READER, Reader};
@@ -13,13 +15,13 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// Predict new rows by a model of `organza linear`
+/// Predict new rows by a model of `organza linear` or `organza clicks`
 ///
-/// One line a row: a mean, an expected count, the probability of class 1, or the likeliest of more than two classes and
+/// One line a row: the probability of a click, or a mean, an expected count, the probability of class 1, or the likeliest of more than two classes and
 /// its probability. With --out a table: the likeliest class by its name, and the probability of each.
 #[derive(Args, Debug)]
 pub(crate) struct Predict {
-    /// The folder that `organza linear` wrote
+    /// The folder that `organza linear` or `organza clicks` wrote
     folder: PathBuf,
     /// The rows, with the columns of those that the model was fitted to; labels are not looked at
     #[arg(long, value_name = "PATH")]
@@ -51,6 +53,48 @@ enum Prediction {
 
 impl Predict {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<()> {
+        let (predictions, columns) = match Kind::of(&self.folder) {
+            Kind::Clicks => self.clicks()?,
+            _ => self.linear()?,
+        };
+        let Some(out) = self.out else { return output.result(&predictions) };
+        let form = TableForm::of(&out).ok_or_else(|| {
+            let problem = format!("`{}` does not say what table to write", out.display());
+            UsageError::new(problem, "call it .csv, .tsv, .jsonl, .parquet or .arrow")
+        })?;
+        write(&out, Readers::Usual, |mut writer| {
+            write_table(&columns, form, &out, &mut writer).map_err(io::Error::other)
+        })
+        .with_context(|| format!("cannot write {}", out.display()))?;
+        let rows = predictions.predictions.len();
+        output.note(format_args!("{rows} rows in {}", out.display()));
+        Ok(())
+    }
+
+    /// The form of the rows: the name of the new file says it, whatever the old one was.
+    fn form(&self, old: Option<TableForm>) -> Option<TableForm> {
+        self.format.or(TableForm::of(&self.data).is_none().then_some(old).flatten())
+    }
+
+    /// What a click model says, and the columns of a table of it.
+    fn clicks(&self) -> anyhow::Result<(Predictions, Vec<(String, Values)>)> {
+        let boxed = anyhow::Error::from_boxed;
+        let mut reader = ClickReader::of_run(&self.folder).map_err(boxed)?;
+        // What has no header has the form that was declared, whatever it is called.
+        if reader.header.is_none() || self.format.is_some() {
+            reader.format = self.form(reader.format);
+        }
+        let model = ClickModel::read(&self.folder, &reader.columns).map_err(boxed)?;
+        let rows = reader.read(&self.data, LabelKind::Ignored).map_err(boxed)?;
+        rows.left_out().refuse()?;
+        let said: Vec<f64> = rows.iter().map(|row| model.predict(&row)).collect();
+        let columns = vec![("prediction".to_owned(), Values::Numbers(said.clone()))];
+        let predictions = said.into_iter().map(Prediction::One).collect();
+        Ok((Predictions { predictions, classes: None }, columns))
+    }
+
+    /// What a linear model says, and the columns of a table of it.
+    fn linear(&self) -> anyhow::Result<(Predictions, Vec<(String, Values)>)> {
         let path = self.folder.join(READER);
         let text = std::fs::read(&path).with_context(|| {
             format!("cannot read {}: is this a folder of `organza linear`?", path.display())
@@ -58,28 +102,13 @@ impl Predict {
         let mut reader: Reader = serde_json::from_slice(&text)
             .with_context(|| format!("{} has another version", path.display()))?;
         if reader.columns.is_some() {
-            // The name of the new file says its form, whatever the old one was.
-            reader.format = self
-                .format
-                .or(TableForm::of(&self.data).is_none().then_some(reader.format).flatten());
+            reader.format = self.form(reader.format);
         }
         let model = LinearModel::read(&self.folder.join(MODEL))?;
         let rows = reader.read_all(&self.data, LabelKind::Ignored)?;
         let predictions: Vec<Vec<f64>> = rows.iter().map(|row| model.predict(&row)).collect();
-        let Some(out) = self.out else {
-            return output.result(&Predictions::new(&model, predictions));
-        };
-        let form = TableForm::of(&out).ok_or_else(|| {
-            let problem = format!("`{}` does not say what table to write", out.display());
-            UsageError::new(problem, "call it .csv, .tsv, .jsonl, .parquet or .arrow")
-        })?;
         let columns = columns(&model, &predictions);
-        write(&out, Readers::Usual, |mut writer| {
-            write_table(&columns, form, &out, &mut writer).map_err(io::Error::other)
-        })
-        .with_context(|| format!("cannot write {}", out.display()))?;
-        output.note(format_args!("{} rows in {}", predictions.len(), out.display()));
-        Ok(())
+        Ok((Predictions::new(&model, predictions), columns))
     }
 }
 

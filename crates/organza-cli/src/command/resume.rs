@@ -1,9 +1,10 @@
 //! `organza resume`: a run that was stopped goes on.
 
-use super::{erm, recommender, train, typeahead};
+use super::{clicks, erm, recommender, train, typeahead};
 use crate::output::Output;
 use crate::running::{Kind, RunOptions, Trained};
 use clap::Args;
+use organza_clicks::ClickRun;
 use organza_erm::Linear;
 use organza_recommend::RecommenderRun;
 use organza_train::{Application, RunFolder, Session};
@@ -32,6 +33,7 @@ impl Resume {
         RunFolder::open(&self.folder)?;
         match Kind::of(&self.folder) {
             Kind::Typeahead => self.go_on::<TypeaheadRun>(output, typeahead::show),
+            Kind::Clicks => self.go_on::<ClickRun>(output, clicks::show),
             Kind::Recommender => self.go_on::<RecommenderRun>(output, recommender::show),
             Kind::Linear => self.go_on::<Linear<'_>>(output, erm::show),
             Kind::Words => self.go_on::<Words>(output, train::show),

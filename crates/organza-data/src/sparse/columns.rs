@@ -69,6 +69,13 @@ pub enum Column {
         /// The declared range, mapped to -1 to 1; numbers outside are taken for its ends.
         range: Option<(f64, f64)>,
     },
+    /// Counts and amounts: log(1 + x) over log(1 + most), between 0 and 1. What is negative is 0, and so is a missing one.
+    Logarithmic {
+        /// Its name.
+        name: String,
+        /// The declared amount that becomes 1; larger ones are taken for it.
+        most: f64,
+    },
     /// Categories. A missing one is a category of its own.
     Categorical {
         /// Its name.
@@ -95,14 +102,16 @@ impl Column {
     /// Its name.
     pub(crate) fn name(&self) -> &str {
         match self {
-            Self::Numeric { name, .. } | Self::Categorical { name, .. } => name,
+            Self::Numeric { name, .. }
+            | Self::Logarithmic { name, .. }
+            | Self::Categorical { name, .. } => name,
         }
     }
 
     /// How many features it becomes.
     pub(crate) fn width(&self) -> u64 {
         match self {
-            Self::Numeric { .. } => 1,
+            Self::Numeric { .. } | Self::Logarithmic { .. } => 1,
             Self::Categorical { categories: Categories::Hashed(buckets), .. } => *buckets,
             Self::Categorical { categories: Categories::Listed(names), .. } => {
                 names.len() as u64 + 1
@@ -161,6 +170,9 @@ impl Columns {
             {
                 Some(format!("the range of `{name}` is {low} to {high}: give low:high"))
             }
+            Column::Logarithmic { name, most } if !(*most > 0.0 && most.is_finite()) => {
+                Some(format!("`{name}` is to become 1 at {most}: give a number above 0"))
+            }
             column => (column.width() == 0)
                 .then(|| format!("`{}` has no buckets: give at least 1", column.name())),
         })
@@ -212,7 +224,7 @@ impl Columns {
     pub fn feature_name(&self, feature: u64) -> Option<String> {
         let (column, inside) = self.column_of(feature)?;
         Some(match column {
-            Column::Numeric { name, .. } => name.clone(),
+            Column::Numeric { name, .. } | Column::Logarithmic { name, .. } => name.clone(),
             Column::Categorical { name, categories: Categories::Hashed(_) } => {
                 format!("{name}#{inside}")
             }

@@ -85,14 +85,21 @@ impl<'a> Encoder<'a> {
         for (place, ((column, (first, listed)), field)) in (0..).zip(columns) {
             let text = field.unwrap_or(NOTHING);
             let (feature, value) = match column {
-                Column::Numeric { name, range } => match field.map(number) {
-                    None => continue,
-                    Some(Some(number)) => (*first, scaled(number, *range) as f32),
-                    Some(None) => {
-                        let (column, value) = (name.clone(), text.to_owned());
-                        return Err(RowProblem::Field { column, value });
+                Column::Numeric { name, .. } | Column::Logarithmic { name, .. } => {
+                    match (field.map(number), column) {
+                        (None, _) => continue,
+                        (Some(Some(number)), Column::Numeric { range, .. }) => {
+                            (*first, scaled(number, *range) as f32)
+                        }
+                        (Some(Some(number)), Column::Logarithmic { most, .. }) => {
+                            (*first, logarithmic(number, *most) as f32)
+                        }
+                        _ => {
+                            let (column, value) = (name.clone(), text.to_owned());
+                            return Err(RowProblem::Field { column, value });
+                        }
                     }
-                },
+                }
                 Column::Categorical { name, categories: Categories::Hashed(buckets) } => {
                     (first + hash(name, text) % buckets, 1.0)
                 }
@@ -155,6 +162,11 @@ impl<'a> Encoder<'a> {
 /// A number of a declared range, mapped to -1 to 1.
 fn scaled(number: f64, range: Option<(f64, f64)>) -> f64 {
     range.map_or(number, |(low, high)| (2.0 * (number.clamp(low, high) - low) / (high - low)) - 1.0)
+}
+
+/// An amount, mapped to 0 to 1.
+fn logarithmic(number: f64, most: f64) -> f64 {
+    libm::log1p(number.clamp(0.0, most)) / libm::log1p(most)
 }
 
 /// FNV-1a with a final mix, over `column=value`: the same on every machine and in every version,

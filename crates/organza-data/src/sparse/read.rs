@@ -150,6 +150,36 @@ mod tests {
     }
 
     #[test]
+    fn amounts_are_logarithms_between_zero_and_one() {
+        let columns = Columns {
+            label: Some("clicked".into()),
+            features: vec![Column::Logarithmic { name: "seen".into(), most: 99.0 }],
+            ..Columns::default()
+        };
+        let rows = read_with("seen,clicked\n9,1\n-2,0\n,0\n1e9,1\n", &columns).unwrap();
+        let found: Vec<_> = rows.iter().map(|row| row.values.to_vec()).collect();
+        assert_eq!(found, [vec![0.5], vec![], vec![], vec![1.0]]);
+        let wrong = vec![Column::Logarithmic { name: "seen".into(), most: 0.0 }];
+        let error =
+            read_with("seen,clicked\n", &Columns { features: wrong, ..columns }).unwrap_err();
+        assert!(error.ends_with("`seen` is to become 1 at 0: give a number above 0"), "{error}");
+    }
+
+    #[test]
+    fn a_table_without_a_header_has_the_names_that_it_is_given() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.tsv");
+        std::fs::write(&path, "1\t75\tx\n0\t\tf\n").unwrap();
+        let names = ["clicked", "age", "sex"].map(str::to_owned).to_vec();
+        let table = Table::open(&path, None).unwrap().with_header(names);
+        let mut columns = columns();
+        (columns.group, columns.features) = (None, columns.features[..2].to_vec());
+        let rows = rows_of(&table, &columns, LabelKind::Binary).unwrap().with_columns(&columns);
+        let found: Vec<_> = rows.iter().map(|row| (row.label, row.columns.to_vec())).collect();
+        assert_eq!(found, [(1.0, vec![0, 3]), (0.0, vec![1])], "the first line is a row");
+    }
+
+    #[test]
     fn classes_are_numbers_once_they_are_released() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rows.csv");

@@ -28,7 +28,7 @@ impl Reading<'_> {
         input: &mut dyn Read,
         visit: &mut VisitRow<'_>,
     ) -> Result<(), DataError> {
-        let Self { name, place, columns } = self;
+        let Self { name, place, columns, .. } = self;
         each_line(input, Named { file: &place.file, name }, &mut |line| {
             let row = |fields| TableRow { name, place: line.place, fields };
             if let Some(problem) = line.problem {

@@ -60,6 +60,8 @@ pub type VisitRow<'a> = dyn FnMut(TableRow<'_>) -> Result<(), DataError> + 'a;
 pub struct Table {
     path: PathBuf,
     form: Option<TableForm>,
+    /// What the columns are called, where files of CSV or TSV do not say it.
+    header: Option<Vec<String>>,
     #[cfg(feature = "parquet")]
     handed: Option<batches::Handed>,
 }
@@ -84,16 +86,23 @@ impl Table {
         Ok(Self {
             path: path.to_owned(),
             form,
+            header: None,
             #[cfg(feature = "parquet")]
             handed: None,
         })
+    }
+
+    /// The same where the first line of a CSV or TSV file is a row, and its columns are called so. Other forms name their columns
+    /// themselves.
+    pub fn with_header(self, names: Vec<String>) -> Self {
+        Self { header: Some(names), ..self }
     }
 
     /// A table that a program hands over, in batches of rows. It is read once.
     #[cfg(feature = "parquet")]
     pub fn handed(batches: Batches) -> Self {
         let (path, handed) = (HANDED_OVER.into(), Some(batches::Handed::new(batches)));
-        Self { path, form: Some(TableForm::Arrow), handed }
+        Self { path, form: Some(TableForm::Arrow), header: None, handed }
     }
 
     /// Where it is.
@@ -106,15 +115,17 @@ impl Table {
     /// # Errors
     /// When something cannot be read or has not these columns, and whatever `visit` returns.
     pub fn each_row(&self, columns: &[&str], visit: &mut VisitRow<'_>) -> Result<(), DataError> {
+        let header = self.header.as_deref();
         #[cfg(feature = "parquet")]
         if let Some(handed) = &self.handed {
             let place = Place { file: HANDED_OVER.into(), line: 0 };
-            return Reading { name: HANDED_OVER, place, columns }.each_handed(handed, visit);
+            let read = Reading { name: HANDED_OVER, place, columns, header };
+            return read.each_handed(handed, visit);
         }
         if self.path == Path::new("-") {
             let form = self.form.unwrap_or(TableForm::JsonLines);
             let place = Place { file: STANDARD_INPUT.into(), line: 0 };
-            let read = Reading { name: STANDARD_INPUT, place, columns };
+            let read = Reading { name: STANDARD_INPUT, place, columns, header };
             return read.each_row(form, &mut stdin().lock(), visit);
         }
         for file in files(&self.path)? {
@@ -122,7 +133,8 @@ impl Table {
             let name = inner_name(&self.path, &file);
             let mut open = File::open(&file).map_err(DataError::read(&file))?;
             let stage = reading(&file, &name, form.needs_a_file());
-            let read = Reading { name: &name, place: Place { file, line: 0 }, columns };
+            let place = Place { file, line: 0 };
+            let read = Reading { name: &name, place, columns, header };
             #[cfg(feature = "parquet")]
             if form.needs_a_file() {
                 read.each_batch(form, open, visit)?;
@@ -151,7 +163,7 @@ pub fn header(file: &Path, form: TableForm) -> Result<Vec<String>, DataError> {
     match form {
         TableForm::JsonLines => json_lines::header(&mut open, file),
         TableForm::Commas | TableForm::Tabs => {
-            separated::Separated::new(&mut open, file, form).map(|it| it.header)
+            separated::Separated::new(&mut open, file, form, None).map(|it| it.header)
         }
         #[cfg(feature = "parquet")]
         TableForm::Parquet | TableForm::Arrow => batches::header(open, file, form),
@@ -165,6 +177,8 @@ struct Reading<'a> {
     name: &'a str,
     place: Place,
     columns: &'a [&'a str],
+    /// The names of the columns, where the file does not say them.
+    header: Option<&'a [String]>,
 }
 
 impl Reading<'_> {

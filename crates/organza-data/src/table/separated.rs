@@ -48,6 +48,7 @@ impl<'a> Separated<'a> {
         input: &'a mut dyn Read,
         file: &Path,
         form: TableForm,
+        given: Option<&[String]>,
     ) -> Result<Self, DataError> {
         let mut input = unpacked(input).map_err(DataError::read(file))?;
         let mut first = Vec::new();
@@ -64,8 +65,12 @@ impl<'a> Separated<'a> {
         let mut reader = ReaderBuilder::new()
             .delimiter(separator)
             .quoting(form != TableForm::Tabs)
+            .has_headers(given.is_none())
             .flexible(true)
             .from_reader(whole);
+        if let Some(given) = given {
+            return Ok(Self { reader, header: given.to_vec(), left });
+        }
         let header = reader.byte_headers().map_err(|error| unreadable(file, error))?;
         let name = |field: &[u8]| {
             let text = String::from_utf8_lossy(field);
@@ -84,7 +89,8 @@ impl Reading<'_> {
         input: &mut dyn Read,
         visit: &mut VisitRow<'_>,
     ) -> Result<(), DataError> {
-        let Separated { mut reader, header, left } = Separated::new(input, &self.place.file, form)?;
+        let Separated { mut reader, header, left } =
+            Separated::new(input, &self.place.file, form, self.header)?;
         let places = self.places(&header)?;
         let mut record = ByteRecord::new();
         loop {

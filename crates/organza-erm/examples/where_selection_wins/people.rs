@@ -90,7 +90,7 @@ impl People {
         let pair = |person: &Person| (margin(person), f64::from(person.label));
         let mut pairs: Vec<(f64, f64)> = self.test.iter().map(pair).collect();
         pairs.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
-        organza_erm::area(&pairs).unwrap_or(f64::NAN)
+        organza_model::ranking::area_under_curve(&pairs).unwrap_or(f64::NAN)
     }
 }
 

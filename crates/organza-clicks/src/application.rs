@@ -1,0 +1,197 @@
+//! Click models as an application of the engine.
+
+use crate::data::ClickData;
+use crate::layout::Layout;
+use crate::model::ClickModel;
+use crate::moments::LinearStart;
+use crate::one_shot::{OneShot, RELEASES, Units};
+use crate::quality::Quality;
+use crate::reader::READER;
+use crate::settings::{Method, Settings};
+use crate::task::ClickTask;
+use organza_data::sparse::SparseRows;
+use organza_ledger::PublicFact;
+use organza_mechanism::Purpose;
+use organza_mechanism::sample::fill_normal_f32;
+use organza_train::{
+    Application, Certificate, Failure, Phase, Releases, RunFolder, Start, fingerprint,
+};
+
+/// The name of the phase.
+const COUNTS: &str = "counts";
+/// The rate of clicks that steps begin with where nothing was released: a guess from what is commonly known.
+const FIRST_RATE: f32 = 0.25;
+/// The deviation of the first entries of vectors.
+const DEVIATION: f32 = 0.05;
+
+/// A click model on rows.
+#[derive(Debug)]
+pub struct ClickRun {
+    task: ClickTask,
+    start: Option<LinearStart>,
+    /// How new rows are read, if these were.
+    reader: Option<String>,
+}
+
+/// What a finished run hands over.
+#[derive(Clone, Debug)]
+pub struct FittedClicks {
+    /// The model.
+    pub model: ClickModel,
+    /// How good it is on the rows that it was made of. *Not private.*
+    pub train: Quality,
+    /// The same on those to measure with. *Not private.*
+    pub test: Option<Quality>,
+}
+
+impl ClickRun {
+    fn first(&self, releases: &Releases<'_>) -> Vec<f32> {
+        let layout = &self.task.layout;
+        let mut parameters = vec![0.0; layout.len()];
+        let width = layout.width();
+        let mut random = releases.source().substream(Purpose::Initialisation, 0, 0);
+        let (table, dense) = parameters.split_at_mut(layout.rows() as usize * width);
+        for row in table.chunks_exact_mut(width) {
+            let (_, vector) = row.split_at_mut(1);
+            fill_normal_f32(vector, &mut random);
+            vector.iter_mut().for_each(|entry| *entry *= DEVIATION);
+        }
+        match &self.start {
+            None => dense[0] = libm::logf(FIRST_RATE / (1.0 - FIRST_RATE)),
+            Some(start) => {
+                let rows = table.chunks_exact_mut(width).zip(&start.categories);
+                rows.for_each(|(row, weight)| row[0] = *weight as f32);
+                let weights = [start.intercept].into_iter().chain(start.numbers.iter().copied());
+                dense.iter_mut().zip(weights).for_each(|(place, weight)| *place = weight as f32);
+            }
+        }
+        parameters
+    }
+}
+
+impl Application for ClickRun {
+    type Settings = Settings;
+    type Data = ClickData;
+    type Task = ClickTask;
+    type Model = FittedClicks;
+
+    fn read(settings: &Settings) -> Result<ClickData, Failure> {
+        ClickData::read(settings)
+    }
+
+    fn fingerprint(data: &ClickData) -> Result<[u8; 32], Failure> {
+        Ok(fingerprint(&data.rows)?)
+    }
+
+    fn public_facts(settings: &Settings, data: &ClickData) -> Result<Vec<PublicFact>, Failure> {
+        let layout = Layout::new(&data.columns, settings.vectors())?;
+        let fact = |name: &str, value: String| PublicFact { name: name.to_owned(), value };
+        let columns = layout.columns.len();
+        Ok(vec![
+            fact("numbers", format!("{}, with a declared largest value each", layout.numbers)),
+            fact(
+                "categories",
+                format!("{} buckets of {columns} columns, by a public hash", layout.rows()),
+            ),
+        ])
+    }
+
+    fn phases<'a>(settings: &'a Settings, _: &'a ClickData) -> Result<Vec<Phase<'a>>, Failure> {
+        let method = settings.method;
+        let counts = method.releases_counts().then(|| Phase {
+            name: COUNTS,
+            releases: RELEASES.to_vec(),
+            until: if method == Method::OneShot { 1.0 } else { settings.rules.start_share },
+            events: Box::new(|noise| Ok(plan(settings, noise).events()?)),
+        });
+        Ok(counts.into_iter().collect())
+    }
+
+    fn prepare(
+        settings: &Settings,
+        data: ClickData,
+        releases: &mut Releases<'_>,
+    ) -> Result<Self, Failure> {
+        let layout = Layout::new(&data.columns, settings.vectors())?;
+        let units = data.units();
+        let reader = settings.data.as_ref().map(|data| serde_json::to_string_pretty(&data.reader));
+        let ClickData { rows, test, .. } = data;
+        let start = match releases.noise(COUNTS) {
+            None => None,
+            Some(noise) => {
+                let source = releases.source().clone();
+                let data = Units { layout: &layout, rows: &rows, units: &units };
+                let charge = |charge| releases.charge(charge).map_err(Failure::from);
+                Some(plan(settings, noise).release(data, &source, charge)?)
+            }
+        };
+        let most = settings.privacy.per_unit as usize;
+        let task = ClickTask { layout, rows, test, units, most };
+        Ok(Self { task, start, reader: reader.transpose()? })
+    }
+
+    fn task(&self) -> &ClickTask {
+        &self.task
+    }
+
+    fn first_files(&self, folder: &RunFolder) -> Result<(), Failure> {
+        if let Some(reader) = &self.reader {
+            folder.write(&folder.file(READER), format!("{reader}\n").as_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn start(&self, _: &Settings, releases: &mut Releases<'_>) -> Result<Start, Failure> {
+        Ok(Start { parameters: self.first(releases), ..Start::default() })
+    }
+
+    fn not_private() -> impl Iterator<Item = &'static str> {
+        [
+            "metrics.jsonl: train, test",
+            "summary.json: quality, remarks, timings, memory",
+            "report.html, figures, tables: what is marked there",
+            "timings",
+        ]
+        .into_iter()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let rows = &self.task.rows;
+        let empty = rows.is_empty().then(|| "there were no rows to learn from".to_owned());
+        let left_out = (!rows.left_out().is_empty()).then(|| rows.left_out().to_string());
+        empty.into_iter().chain(left_out).collect()
+    }
+
+    fn certify(&self, settings: &Settings, certificate: &mut Certificate) {
+        certificate.model = Some(settings.model.to_string().into());
+    }
+
+    fn finish(
+        self,
+        parameters: Vec<f32>,
+        certificate: &Certificate,
+        folder: Option<&RunFolder>,
+    ) -> Result<FittedClicks, Failure> {
+        let ClickTask { layout, rows, test, .. } = self.task;
+        let model = ClickModel { layout, parameters };
+        if let Some(folder) = folder {
+            model.write(folder, &certificate.metadata())?;
+        }
+        let quality = |rows: &SparseRows| Quality::of(&model, rows);
+        let (train, test) = (quality(&rows), test.as_ref().map(quality));
+        Ok(FittedClicks { model, train, test })
+    }
+}
+
+fn plan(settings: &Settings, noise: f64) -> OneShot {
+    OneShot::new(settings.rules, settings.neighbouring(), noise)
+}
+
+/// Fits a click model in memory.
+///
+/// # Errors
+/// If settings make no sense.
+pub fn fit(settings: Settings, data: ClickData) -> Result<(FittedClicks, Certificate), Failure> {
+    let finished = crate::Session::fit(settings, data)?;
+    Ok((finished.model, finished.certificate))
+}
