@@ -49,6 +49,7 @@ struct Wanted {
     seed: Option<u64>,
     ledger: Option<PathBuf>,
     dataset: Option<String>,
+    one_at_a_time: bool,
     tables: Vec<Table>,
     dense: Vec<Dense>,
 }
@@ -91,8 +92,8 @@ impl Wanted {
         };
         engine.seed = self.seed;
         engine.ledger = self.ledger.map(|path| LedgerSettings { path, dataset: self.dataset });
-        let Self { tables, dense, per_unit, .. } = self;
-        NetworkSettings { engine, tables, dense, per_unit }
+        let Self { tables, dense, per_unit, one_at_a_time, .. } = self;
+        NetworkSettings { engine, tables, dense, per_unit, one_at_a_time }
     }
 }
 
@@ -212,7 +213,6 @@ impl Network {
         py: Python<'_>,
         lookups: Vec<Lookup<'_>>,
         dense: PyReadonlyArray2<'_, f32>,
-        checked: bool,
     ) -> PyResult<bool> {
         let lookups = lookups.iter().map(|(table, per_example, rows, values)| {
             let (rows, values) = (rows.as_slice()?, values.as_slice()?);
@@ -220,7 +220,7 @@ impl Network {
         });
         let lookups: Vec<Lookups<'_>> = lookups.collect::<PyResult<_>>()?;
         let gradients = Gradients { lookups: &lookups, dense: dense.as_slice()? };
-        self.worked(py, |steps| steps.add(&gradients, checked))
+        self.worked(py, |steps| steps.add(&gradients))
     }
 
     /// Puts losses on the learning curve. *Not private.*

@@ -36,7 +36,7 @@ def model() -> tuple[Table, nn.Module]:
 def fitted(checked: bool = True, **settings: Any) -> Plan:
     """Train a plan."""
     table, head = model()
-    plan = Plan([table], dense=head, units=torch.arange(400) // 2, **{**SEEDED, **settings})
+    plan = Plan([table], dense=head, units=torch.arange(400) // 2, backward=not checked, **{**SEEDED, **settings})
 
     def loss(example: Any) -> torch.Tensor:
         return (head(table.bag(example.ids)).squeeze(-1) - example.y) ** 2
@@ -123,9 +123,9 @@ def masks(random_state: int | None) -> torch.Tensor:
     seen: list[torch.Tensor] = []
     before = plan._hand_over
 
-    def noted(lookups: Any, dense: torch.Tensor, *, checked: bool) -> None:
+    def noted(lookups: Any, dense: torch.Tensor) -> None:
         seen.append(dense[:100, -1].clone())
-        before(lookups, dense, checked=checked)
+        before(lookups, dense)
 
     plan._hand_over = noted  # type: ignore[method-assign]
     plan.step(batch, lambda example: head(table.bag(example.ids)).sum())
@@ -150,7 +150,7 @@ def test_batches_are_stepped_once_and_come_from_the_plan() -> None:
         return (head(table.bag(example.ids)).squeeze(-1) - example.y) ** 2
 
     with pytest.raises(RunError, match="did not draw"):
-        plan.step(Batch(first.fields, first._ends, len(first)), loss)
+        plan.step(Batch(first._fields, first._ends, first._length, shown=True), loss)
     plan.step(first, loss)
     with pytest.raises(RunError, match="stepped before"):
         plan.step(first, loss)

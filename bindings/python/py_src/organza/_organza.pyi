@@ -125,7 +125,6 @@ class Network:
         self,
         lookups: list[tuple[int, int, NDArray[np.int64], NDArray[np.float32]]],
         dense: NDArray[np.float32],
-        checked: bool,
     ) -> bool: ...
     def record(self, train: float, validation: float, test: float) -> None: ...
     def finish(self) -> NDArray[np.float32]: ...
@@ -179,6 +178,10 @@ def calibrate_steps(event: Event, epsilon: float, delta: float, relation: str) -
 def calibrate_rate(
     event: Event, steps: int, epsilon: float, delta: float, relation: str
 ) -> float: ...
+def lower_bound(
+    canaries: int, guesses: int, correct: int, delta: float, error: float
+) -> float: ...
+
 @final
 class Purse:
     @staticmethod

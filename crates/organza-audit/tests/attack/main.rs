@@ -6,6 +6,7 @@
 mod combinations;
 mod found;
 mod linear;
+mod outside;
 mod pairwise;
 mod recommender;
 mod texts;

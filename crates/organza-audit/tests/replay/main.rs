@@ -12,6 +12,7 @@
 mod counts;
 mod drawn;
 mod linear;
+mod outside;
 mod recommender;
 mod sessions;
 mod steps;

@@ -17,11 +17,14 @@ _TOLERANCE = 1e-3
 class Backward:
     """Listens to a dense part, and knows the gradient of each example after ``backward()``."""
 
-    def __init__(self, dense: nn.Module) -> None:
+    def __init__(self, dense: nn.Module, *, used: bool) -> None:
         self._dense = dense
+        self.used = used
         self._seen: dict[int, torch.Tensor] = {}
         self.reads: list[tuple[int, torch.Tensor, torch.Tensor]] = []
         self._examples: int | None = None
+        if not used:
+            return
         for module in dense.modules():
             if type(module) is nn.Linear:
                 module.register_forward_hook(self._listen)
@@ -30,7 +33,7 @@ class Backward:
         """Listen to a batch of so many examples."""
         self._seen.clear()
         self.reads.clear()
-        self._examples = examples
+        self._examples = examples if self.used else None
 
     def end(self) -> None:
         """Listen no more."""
