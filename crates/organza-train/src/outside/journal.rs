@@ -2,10 +2,8 @@
 
 use crate::folder::{FolderError, RunFolder};
 use std::collections::BTreeMap;
-use std::fs::File;
 
 const FILE: &str = "journal.txt";
-const LOCK: &str = "journal.lock";
 
 /// What the program that computes gradients did in each step since the last checkpoint, in the private part of the folder: which
 /// rows it read, and what sum it made.
@@ -21,26 +19,18 @@ const LOCK: &str = "journal.lock";
 /// sum show more of it than one does. So each reading is noted before its values are handed out, and is made again at the
 /// same place in the same order, or refused.
 ///
-/// One process at a time has the journal, by a lock of the operating system that ends with the process.
+/// One process at a time has the journal: that which has the ledger of the run, whose lock ends with the process.
 #[derive(Debug)]
 pub(super) struct Journal {
     /// What was done in each step, in its order.
     done: BTreeMap<u64, Vec<u64>>,
     /// How much of a step this process has done.
     now: (u64, usize),
-    /// Held as long as the journal lives.
-    _lock: File,
 }
 
 impl Journal {
-    /// What was written before the run was stopped; `None` if another process goes on with this run. A torn last line is of
-    /// something that was not handed out.
-    pub(super) fn read(folder: &RunFolder) -> Result<Option<Self>, FolderError> {
-        let path = folder.private(LOCK);
-        let lock = File::create(&path).map_err(FolderError::file("write", &path))?;
-        if lock.try_lock().is_err() {
-            return Ok(None);
-        }
+    /// What was written before the run was stopped. A torn last line is of something that was not handed out.
+    pub(super) fn read(folder: &RunFolder) -> Result<Self, FolderError> {
         let bytes = folder.read(&folder.private(FILE))?.unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
@@ -54,7 +44,7 @@ impl Journal {
                 done.entry(step).or_default().push(digest);
             }
         }
-        Ok(Some(Self { done, now: (0, 0), _lock: lock }))
+        Ok(Self { done, now: (0, 0) })
     }
 
     /// Notes what is done next in a step; false if something else was done there before.

@@ -49,9 +49,6 @@ pub enum NetworkError {
          back, or begin a new run"
     )]
     Diverged(u64),
-    /// Two processes would draw the same noise.
-    #[error("another process goes on with this run: wait for it, or end it")]
-    Busy,
     /// There are steps left.
     #[error("{left} steps are left of {steps}: the certificate is for all of them")]
     NotDone {
@@ -161,7 +158,7 @@ impl NetworkSteps {
         let sampler = sampler.ok_or(RunError::NoPurse)?;
         let journal = match saved {
             Some(folder) => {
-                let journal = Journal::read(folder)?.ok_or(NetworkError::Busy)?;
+                let journal = Journal::read(folder)?;
                 // What the dense part began with is known to whoever begins, and to nobody who goes on.
                 if state.tables.steps() == 0 {
                     state.save(folder)?;
