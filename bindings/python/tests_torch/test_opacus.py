@@ -88,10 +88,14 @@ def captured(
     step(batch)
     ((lookups, dense),) = seen
     table = np.zeros((UNITS, ROWS, DIM))
-    for number, per_example, rows, values in lookups:
+    for number, per_example, rows, values, pool in lookups:
         assert number == 0 and len(rows) == per_example * len(numbers)
         unit = np.repeat(units[numbers], per_example)
         there = rows >= 0
+        if pool is not None:
+            length, is_mean = pool
+            count = there.reshape(-1, length).sum(1).clip(1) if is_mean else np.ones(len(rows) // length)
+            values = np.repeat(values.astype(float) / count[:, None], length, axis=0)
         np.add.at(table, (unit[there], rows[there]), values[there])
     return Captured(numbers, table, by_unit(dense, units[numbers]))
 

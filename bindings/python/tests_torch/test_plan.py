@@ -40,13 +40,15 @@ def fitted(checked: bool = True, **settings: Any) -> Plan:
     plan = Plan([table], dense=head, units=torch.arange(400) // 2, backward=not checked, **{**SEEDED, **settings})
 
     def loss(example: Any) -> torch.Tensor:
-        return (head(table.bag(example.ids)).squeeze(-1) - example.y) ** 2
+        result: torch.Tensor = (head(table.bag(example.ids)).squeeze(-1) - example.y) ** 2
+        return result
 
     for batch in plan.batches(data()):
         if checked:
             plan.step(batch, loss)
         else:
-            loss(batch).sum().backward()
+            total: Any = loss(batch).sum()
+            total.backward()
             plan.step(batch)
     return plan
 
@@ -117,7 +119,8 @@ def test_a_loss_of_one_example_cannot_divide_by_the_batch() -> None:
 
     def loss(example: Any) -> torch.Tensor:
         shapes.append(tuple(example.ids.shape))
-        return ((head(table.bag(example.ids)) - example.y) ** 2).mean()
+        result: torch.Tensor = ((head(table.bag(example.ids)) - example.y) ** 2).mean()
+        return result
 
     for batch in plan.batches(data()):
         plan.step(batch, loss)
@@ -221,7 +224,8 @@ def test_batches_are_stepped_once_and_come_from_the_plan() -> None:
     first = next(batches)
 
     def loss(example: Any) -> torch.Tensor:
-        return (head(table.bag(example.ids)).squeeze(-1) - example.y) ** 2
+        result: torch.Tensor = (head(table.bag(example.ids)).squeeze(-1) - example.y) ** 2
+        return result
 
     with pytest.raises(RunError, match="did not draw"):
         plan.step(Batch(first._fields, first._ends, first._length, shown=True), loss)
@@ -260,7 +264,7 @@ def test_nothing_is_kept_of_one_batch_for_the_next(what: str) -> None:
     plan = Plan([table], dense=head, **SEEDED)
     batch = next(plan.batches(data()))
     with torch.no_grad():
-        (head.seen if what == "buffer" else head.weight).add_(1.0)  # type: ignore[operator,union-attr]
+        (head.seen if what == "buffer" else head.weight).add_(1.0)  # type: ignore[operator]
     with pytest.raises(RunError, match="something other than the plan"):
         plan.step(batch, lambda example: head(table.bag(example.ids)).sum())
 

@@ -82,7 +82,8 @@ def stepped(form: str, fault: str, parts: int | None, key: int, with_last: bool)
 
     def loss(some: Any) -> torch.Tensor:
         score: torch.Tensor = head(table.bag(some.ids)).squeeze(-1)
-        return scale * some.sign * score
+        result: torch.Tensor = scale * some.sign * score
+        return result
 
     joined = False
     for batch in plan.batches(data):

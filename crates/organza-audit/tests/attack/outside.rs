@@ -100,11 +100,17 @@ impl Way {
             };
             let rows: Vec<i64> = part.examples.iter().map(row).collect();
             let mut values = Vec::new();
-            steps.read(0, &rows, &mut values)?;
+            steps.read(0, &rows, None, &mut values)?;
             let slope = |value: &f32| 4.0 * value + 0.5;
             let values: Vec<f32> = values.iter().map(slope).collect();
             let dense = vec![0.5; 3 * part.examples.len()];
-            let lookups = [Lookups { table: 0, per_example: 1, rows: &rows, values: &values }];
+            let lookups = [Lookups {
+                table: 0,
+                per_example: 1,
+                rows: &rows,
+                values: &values,
+                pool: None,
+            }];
             steps.add(&Gradients { lookups: &lookups, dense: &dense })?;
         }
         steps.finish().map(drop)

@@ -105,6 +105,7 @@ fn stepped(settings: NetworkSettings, with: bool, fault: Fault, units: usize) ->
                 per_example: 2,
                 rows: &rows[table],
                 values: &values[table],
+                pool: None,
             })
             .collect();
         steps.add(&Gradients { lookups: &lookups, dense: &dense }).unwrap();

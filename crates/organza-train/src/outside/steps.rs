@@ -1,6 +1,6 @@
 //! The steps of a network, made one by one with gradients from outside.
 
-use super::gradients::Gradients;
+use super::gradients::{Gradients, Pool};
 use super::journal::{Journal, digest_of_rows};
 use super::network::{Network, NetworkData, NetworkSettings};
 use crate::application::Application;
@@ -242,7 +242,7 @@ impl NetworkSteps {
         Ok(())
     }
 
-    /// Rows of a table as they are now, one after another; zeros for numbers below zero. They were released.
+    /// Rows of a table as they are now, one after another, or put together; zeros for numbers below zero. They were released.
     ///
     /// # Errors
     /// If there is no such row.
@@ -250,6 +250,7 @@ impl NetworkSteps {
         &mut self,
         table: usize,
         rows: &[i64],
+        pool: Option<Pool>,
         values: &mut Vec<f32>,
     ) -> Result<(), NetworkError> {
         let application = &self.session.application;
@@ -285,11 +286,16 @@ impl NetworkSteps {
             );
         });
         let settled = weights.rows();
-        values.reserve(rows.len() * dimensions);
-        for row in rows {
-            match places.row(table, *row) {
-                Some(row) => values.extend_from_slice(settled.row(row)),
-                None => values.resize(values.len() + dimensions, 0.0),
+        let bag = pool.map_or(1, |pool| pool.rows.max(1));
+        let before = values.len();
+        values.resize(before + rows.len().div_ceil(bag) * dimensions, 0.0);
+        for (bag, sums) in rows.chunks(bag).zip(values[before..].chunks_mut(dimensions)) {
+            for row in bag.iter().filter_map(|row| places.row(table, *row)) {
+                sums.iter_mut().zip(settled.row(row)).for_each(|(sum, value)| *sum += value);
+            }
+            if let Some(pool) = pool {
+                let factor = pool.factor(bag);
+                sums.iter_mut().for_each(|sum| *sum *= factor);
             }
         }
         Ok(())

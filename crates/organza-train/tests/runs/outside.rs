@@ -56,7 +56,7 @@ fn add(steps: &mut NetworkSteps, units: usize, factor: f32) -> Result<Option<boo
     let numbers = [0, 1].map(|table| rows(&part.examples, table));
     let mut values = [Vec::new(), Vec::new()];
     for (table, values) in values.iter_mut().enumerate() {
-        steps.read(table, &numbers[table], values)?;
+        steps.read(table, &numbers[table], None, values)?;
         values.iter_mut().for_each(|value| *value = factor * (*value - 0.3));
     }
     let weights = steps.dense();
@@ -69,6 +69,7 @@ fn add(steps: &mut NetworkSteps, units: usize, factor: f32) -> Result<Option<boo
             per_example: 2,
             rows: &numbers[table],
             values: &values[table],
+            pool: None,
         })
         .collect();
     steps.add(&Gradients { lookups: &lookups, dense: &dense }).map(Some)
@@ -149,7 +150,7 @@ fn gradients_are_taken_once_and_where_they_fit() {
     assert!(!part.examples.is_empty(), "twenty units are expected");
     assert!(matches!(steps.add(&none), Err(NetworkError::Misfit(_))));
     assert!(matches!(
-        steps.read(0, &[ROWS as i64], &mut Vec::new()),
+        steps.read(0, &[ROWS as i64], None, &mut Vec::new()),
         Err(NetworkError::NoRow { .. })
     ));
     assert_eq!(add(&mut steps, usize::MAX, 1.0).unwrap(), Some(true));
@@ -167,7 +168,7 @@ fn rows_are_read_again_where_they_were_read() {
     wide.tables[0].rows = 100_000;
     let look = |steps: &mut NetworkSteps, row: i64| {
         let mut values = Vec::new();
-        steps.read(0, &[row], &mut values).map(|()| values)
+        steps.read(0, &[row], None, &mut values).map(|()| values)
     };
     let mut steps = NetworkSteps::begin(wide.clone(), data(), &path, true).unwrap();
     add(&mut steps, usize::MAX, 1.0).unwrap();

@@ -29,7 +29,7 @@ from organza.torch._table import Table
 
 #: Gradients of examples by the dense part, and by what was read of tables: which, ids, gradients.
 _Found = dict[str, torch.Tensor]
-_Noted = list[tuple[int, torch.Tensor, torch.Tensor]]
+_Noted = list[_one_example.Noted]
 
 
 class Plan:
@@ -333,11 +333,7 @@ class Plan:
             found, noted = self._by_backward()
         values = [found[name].detach().cpu().reshape(batch._length, -1) for name in self._parameters]
         dense = torch.cat(values, 1) if values else torch.zeros((batch._length, 0))
-        lookups = [
-            (number, *_lookup(ids, gradient, batch._length, self.tables[number].dim))
-            for number, ids, gradient in noted
-        ]
-        self._hand_over(lookups, dense)
+        self._hand_over([_lookup(it, batch._length, self.tables[it.table].dim) for it in noted], dense)
 
     def _one_by_one(self, batch: Batch, loss: Callable[..., torch.Tensor]) -> tuple[_Found, _Noted]:
         """Compute the gradient of each example where no other is within reach."""
@@ -356,8 +352,7 @@ class Plan:
     def _by_backward(self) -> tuple[_Found, _Noted]:
         """Take what one ``backward()`` has shown."""
         self._backward.check()
-        reads = self._backward.reads
-        noted = [(number, ids, rows.grad) for number, ids, rows in reads if rows.grad is not None]
+        noted = self._backward.noted()
         if not noted and all(value.grad is None for value in self._parameters.values()):
             raise RunError("nothing has a gradient: call `loss.backward()` before `plan.step(batch)`")
         return self._backward.gradients(self._parameters), noted
@@ -374,23 +369,28 @@ class Plan:
         if made:
             self._take_dense(network.dense())
 
-    def _read(self, table: Table, ids: torch.Tensor) -> torch.Tensor:
-        """Give rows of a table of this plan."""
+    def _read(self, table: Table, ids: torch.Tensor, pool: _one_example.Pool) -> torch.Tensor:
+        """Give rows of a table of this plan, or what they are put together to."""
         if self._reads is not None:
-            return _one_example.read(self._reads, table._number, lambda ids: self._gather(table, ids), ids)
-        if torch.is_grad_enabled():
-            if not self._backward.listens:
-                raise RunError(
-                    "a table was read outside of a batch of its plan, while it is trained: what is read so gets no gradient. Read "
-                    "it in the loss of one example; to look at the model on the way, read it under `torch.no_grad()`"
-                )
-            return self._backward.read(table._number, ids, self._gather(table, ids))
-        return self._gather(table, ids)
 
-    def _gather(self, table: Table, ids: torch.Tensor) -> torch.Tensor:
+            def gather(ids: torch.Tensor) -> torch.Tensor:
+                return self._gather(table, ids, pool)
+
+            return _one_example.read(self._reads, table._number, gather, ids, pool)
+        if not torch.is_grad_enabled():
+            return self._gather(table, ids, pool)
+        if not self._backward.listens:
+            raise RunError(
+                "a table was read outside of a batch of its plan, while it is trained: what is read so gets no gradient. Read "
+                "it in the loss of one example; to look at the model on the way, read it under `torch.no_grad()`"
+            )
+        return self._backward.read(table._number, ids, self._gather(table, ids, pool), pool)
+
+    def _gather(self, table: Table, ids: torch.Tensor, pool: _one_example.Pool) -> torch.Tensor:
         flat = ids.detach().cpu().to(torch.int64).reshape(-1).contiguous()
-        rows = torch.from_numpy(self._running().read(table._number, flat.numpy(), table.dim))
-        return rows.reshape(*ids.shape, table.dim).to(ids.device)
+        values = self._running().read(table._number, flat.numpy(), table.dim, _of_bag(ids, pool))
+        shape = ids.shape if pool is None else ids.shape[:-1]
+        return torch.from_numpy(values).reshape(*shape, table.dim).to(ids.device)
 
     def _size(self) -> int:
         return sum(value.numel() for value in self._parameters.values())
@@ -480,8 +480,14 @@ class Plan:
         return f"<pre>{self!r}</pre>" if self._run is None else self._run.card()
 
 
-def _lookup(ids: torch.Tensor, gradient: torch.Tensor, examples: int, dim: int) -> tuple[int, Any, Any]:
-    """Give rows and gradients as the engine takes them: rows an example, rows, values."""
+def _of_bag(ids: torch.Tensor, pool: _one_example.Pool) -> tuple[int, bool] | None:
+    """Give how rows are put together, as the engine takes it."""
+    return None if pool is None else (ids.shape[-1], pool == "mean")
+
+
+def _lookup(noted: _one_example.Noted, examples: int, dim: int) -> tuple[Any, ...]:
+    """Give rows and gradients as the engine takes them: the table, rows an example, rows, values, how they are put together."""
+    table, ids, gradient, pool = noted
     rows = ids.detach().cpu().to(torch.int64).reshape(-1).contiguous()
     values = gradient.detach().cpu().to(torch.float32).reshape(-1, dim).contiguous()
-    return rows.numel() // examples, rows.numpy(), values.numpy()
+    return table, rows.numel() // examples, rows.numpy(), values.numpy(), _of_bag(ids, pool)
