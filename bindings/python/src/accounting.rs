@@ -215,6 +215,24 @@ pub(crate) fn calibrate_steps(
     Ok(found.map_err(settings_error)?.0)
 }
 
+/// The largest epsilon that so many correct guesses about the coins of canaries refute, but for a probability of `error`.
+#[pyfunction]
+pub(crate) fn lower_bound(
+    canaries: u64,
+    guesses: u64,
+    correct: u64,
+    delta: f64,
+    error: f64,
+) -> PyResult<f64> {
+    let are_probabilities = [delta, error].iter().all(|it| (0.0..=1.0).contains(it));
+    if !are_probabilities || guesses > canaries || correct > guesses {
+        return Err(SettingsError::new_err(
+            "no more guesses than canaries and no more correct ones than guesses; delta and the confidence are between 0 and 1",
+        ));
+    }
+    Ok(organza_audit::lower_bound(canaries, guesses, correct, delta, error))
+}
+
 /// The largest rate of the Poisson batches on which an event may happen so many times.
 #[pyfunction]
 pub(crate) fn calibrate_rate(

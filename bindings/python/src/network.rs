@@ -7,7 +7,7 @@ use organza_ledger::{LedgerSettings, Neighbouring, Unit};
 use organza_mechanism::{By, Selection, SelectionRule};
 use organza_train::outside::{
     Dense, Examples, Gradients, Lookups, NetworkData, NetworkError, NetworkSettings, NetworkSteps,
-    Part, Table,
+    Part, Pool, Table,
 };
 use organza_train::settings::{EngineSettings, Steps, TrainingSettings};
 use organza_train::{Losses, OptimizerName};
@@ -49,6 +49,7 @@ struct Wanted {
     seed: Option<u64>,
     ledger: Option<PathBuf>,
     dataset: Option<String>,
+    one_at_a_time: bool,
     tables: Vec<Table>,
     dense: Vec<Dense>,
 }
@@ -91,13 +92,14 @@ impl Wanted {
         };
         engine.seed = self.seed;
         engine.ledger = self.ledger.map(|path| LedgerSettings { path, dataset: self.dataset });
-        let Self { tables, dense, per_unit, .. } = self;
-        NetworkSettings { engine, tables, dense, per_unit }
+        let Self { tables, dense, per_unit, one_at_a_time, .. } = self;
+        NetworkSettings { engine, tables, dense, per_unit, one_at_a_time }
     }
 }
 
-/// What a table was read for, with its gradient: the table, rows an example, rows, values.
-type Lookup<'py> = (usize, usize, PyReadonlyArray1<'py, i64>, PyReadonlyArray2<'py, f32>);
+/// What a table was read for, with its gradient: the table, rows an example, rows, values, how rows were put together.
+type Lookup<'py> =
+    (usize, usize, PyReadonlyArray1<'py, i64>, PyReadonlyArray2<'py, f32>, Option<(usize, bool)>);
 
 /// A run of a network.
 #[pyclass(module = "organza._organza")]
@@ -184,21 +186,25 @@ impl Network {
         }))
     }
 
-    /// Rows of a table.
+    /// Rows of a table, or sums or means of so many each.
+    #[pyo3(signature = (table, rows, dimensions, pool = None))]
     fn read<'py>(
         &self,
         py: Python<'py>,
         table: usize,
         rows: PyReadonlyArray1<'_, i64>,
         dimensions: usize,
+        pool: Option<(usize, bool)>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let rows = rows.as_slice()?;
+        let pool = pool.map(pooled);
         let values = self.worked(py, |steps| {
             let mut values = Vec::new();
-            steps.read(table, rows, &mut values)?;
+            steps.read(table, rows, pool, &mut values)?;
             Ok(values)
         })?;
-        values.into_pyarray(py).reshape([rows.len(), dimensions])
+        let count = values.len() / dimensions.max(1);
+        values.into_pyarray(py).reshape([count, dimensions])
     }
 
     /// The dense part.
@@ -212,15 +218,14 @@ impl Network {
         py: Python<'_>,
         lookups: Vec<Lookup<'_>>,
         dense: PyReadonlyArray2<'_, f32>,
-        checked: bool,
     ) -> PyResult<bool> {
-        let lookups = lookups.iter().map(|(table, per_example, rows, values)| {
-            let (rows, values) = (rows.as_slice()?, values.as_slice()?);
-            Ok(Lookups { table: *table, per_example: *per_example, rows, values })
+        let lookups = lookups.iter().map(|(table, per_example, rows, values, pool)| {
+            let (rows, values, pool) = (rows.as_slice()?, values.as_slice()?, pool.map(pooled));
+            Ok(Lookups { table: *table, per_example: *per_example, rows, values, pool })
         });
         let lookups: Vec<Lookups<'_>> = lookups.collect::<PyResult<_>>()?;
         let gradients = Gradients { lookups: &lookups, dense: dense.as_slice()? };
-        self.worked(py, |steps| steps.add(&gradients, checked))
+        self.worked(py, |steps| steps.add(&gradients))
     }
 
     /// Puts losses on the learning curve. *Not private.*
@@ -261,6 +266,10 @@ impl Network {
             self.pool.install(|| work(steps)).map_err(network_error)
         })
     }
+}
+
+fn pooled((rows, mean): (usize, bool)) -> Pool {
+    Pool { rows, mean }
 }
 
 fn finished() -> PyErr {

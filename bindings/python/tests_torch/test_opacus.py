@@ -78,20 +78,24 @@ def captured(
     seen: list[tuple[list[Any], Array]] = []
     hand_over = plan._hand_over
 
-    def listen(lookups: list[Any], dense: torch.Tensor, *, checked: bool) -> None:
+    def listen(lookups: list[Any], dense: torch.Tensor) -> None:
         seen.append((lookups, dense.double().numpy()))
-        hand_over(lookups, dense, checked=checked)
+        hand_over(lookups, dense)
 
     monkeypatch.setattr(plan, "_hand_over", listen)
     batch = next(plan.batches(data))
-    numbers = batch.number.numpy()
+    numbers = batch._fields.number.numpy()
     step(batch)
     ((lookups, dense),) = seen
     table = np.zeros((UNITS, ROWS, DIM))
-    for number, per_example, rows, values in lookups:
+    for number, per_example, rows, values, pool in lookups:
         assert number == 0 and len(rows) == per_example * len(numbers)
         unit = np.repeat(units[numbers], per_example)
         there = rows >= 0
+        if pool is not None:
+            length, is_mean = pool
+            count = there.reshape(-1, length).sum(1).clip(1) if is_mean else np.ones(len(rows) // length)
+            values = np.repeat(values.astype(float) / count[:, None], length, axis=0)
         np.add.at(table, (unit[there], rows[there]), values[there])
     return Captured(numbers, table, by_unit(dense, units[numbers]))
 
@@ -107,7 +111,9 @@ def ours(monkeypatch: pytest.MonkeyPatch, form: str, bag: str, data: Fields, uni
     """Capture gradients by one form of a step."""
     weights, head = first_values()
     table = Table(ROWS, DIM, weights=weights)
-    plan = Plan([table], dense=head, units=units, batch=UNITS / 2, steps=1, random_state=1)
+    plan = Plan(
+        [table], dense=head, units=units, batch=UNITS / 2, steps=1, random_state=1, backward=form == "backward"
+    )
     mode: Any = "sum" if bag == "sum" else "mean"
 
     def score(some: Any) -> torch.Tensor:
@@ -236,11 +242,12 @@ def test_a_step_moves_by_the_clipped_sum_over_units_and_noise(form: str, units_a
         batch=batch,
         steps=1,
         random_state=2,
+        backward=form == "backward",
         units_at_once=units_at_once,
     )
     numbers: list[int] = []
     for part in plan.batches(data):
-        numbers += part.number.tolist()
+        numbers += part._fields.number.tolist()
         if form == "backward":
             total: Any = cross_entropy(head(table.bag(part.ids)).squeeze(-1), part.y, reduction="sum")
             total.backward()
@@ -262,6 +269,12 @@ def test_a_step_moves_by_the_clipped_sum_over_units_and_noise(form: str, units_a
     assert np.abs(left).max() < 8 * deviation
     assert 0.82 < left.std() / deviation < 1.22
 
-    # Broken twins: each example is clipped, or none is.
-    for wrong in (clipped(examples, clip), by_units.sum(0)):
+    # Broken twins: each example is clipped, as where a unit is split over two parts of a batch; none is; table and head have a
+    # clip each; the sum is divided by the size of the batch, and not by what is expected.
+    rows = before.size
+    apart = np.concatenate([clipped(by_units[:, :rows], clip), clipped(by_units[:, rows:], clip)])
+    true_size = len(set(units[numbers]))
+    assert true_size != batch
+    by_size = clipped(by_units, clip) * batch / true_size
+    for wrong in (clipped(examples, clip), by_units.sum(0), apart, by_size):
         assert np.abs(moved + rate * wrong / batch).max() > 8 * deviation

@@ -15,6 +15,7 @@ from torch import nn
 
 from organza.exceptions import DataError, RunError, SettingsError
 from organza.torch import Batch, Plan, Table
+from organza.torch._draws import Draws
 
 pytestmark = pytest.mark.filterwarnings("ignore:this run is NOT private")
 
@@ -36,16 +37,18 @@ def model() -> tuple[Table, nn.Module]:
 def fitted(checked: bool = True, **settings: Any) -> Plan:
     """Train a plan."""
     table, head = model()
-    plan = Plan([table], dense=head, units=torch.arange(400) // 2, **{**SEEDED, **settings})
+    plan = Plan([table], dense=head, units=torch.arange(400) // 2, backward=not checked, **{**SEEDED, **settings})
 
     def loss(example: Any) -> torch.Tensor:
-        return (head(table.bag(example.ids)).squeeze(-1) - example.y) ** 2
+        result: torch.Tensor = (head(table.bag(example.ids)).squeeze(-1) - example.y) ** 2
+        return result
 
     for batch in plan.batches(data()):
         if checked:
             plan.step(batch, loss)
         else:
-            loss(batch).sum().backward()
+            total: Any = loss(batch).sum()
+            total.backward()
             plan.step(batch)
     return plan
 
@@ -98,6 +101,16 @@ def test_what_mixes_examples_is_refused() -> None:
         Plan([table], dense=nn.InstanceNorm1d(4, track_running_stats=True))
 
 
+def test_what_mixes_examples_outside_of_the_plan_fails_for_one_example() -> None:
+    table, head = model()
+    for norm in (nn.BatchNorm1d(4), nn.BatchNorm1d(4, track_running_stats=False)):
+        plan = Plan([table], dense=head, **SEEDED)
+        batch = next(plan.batches(data()))
+        with pytest.raises((RuntimeError, ValueError)):
+            plan.step(batch, lambda one, norm=norm: head(norm(table.bag(one.ids))).sum())
+        table, head = model()
+
+
 def test_a_loss_of_one_example_cannot_divide_by_the_batch() -> None:
     """The broken twin: a mean over the batch, forced through, is not there for a loss of one example."""
     table, head = model()
@@ -106,11 +119,75 @@ def test_a_loss_of_one_example_cannot_divide_by_the_batch() -> None:
 
     def loss(example: Any) -> torch.Tensor:
         shapes.append(tuple(example.ids.shape))
-        return ((head(table.bag(example.ids)) - example.y) ** 2).mean()
+        result: torch.Tensor = ((head(table.bag(example.ids)) - example.y) ** 2).mean()
+        return result
 
     for batch in plan.batches(data()):
         plan.step(batch, loss)
     assert set(shapes) == {(5,)}
+
+
+def test_a_batch_shows_neither_its_examples_nor_its_size() -> None:
+    """Broken twins: a loss that is divided by the size of the batch, or that sees all labels, through the batch itself."""
+    table, head = model()
+    plan = Plan([table], dense=head, **SEEDED)
+    batch = next(plan.batches(data()))
+
+    def score(example: Any) -> torch.Tensor:
+        return head(table.bag(example.ids)).sum()  # type: ignore[no-any-return]
+
+    for loss in (
+        lambda example: score(example) / len(batch),
+        lambda example: score(example) - batch.y.mean(),
+        lambda example: score(example) - batch["y"].mean(),
+    ):
+        with pytest.raises(RunError, match="backward=True"):
+            plan.step(batch, loss)
+    assert repr(batch) == "Batch(private)" and bool(batch)
+    with pytest.raises(RunError, match="loss of one example"):
+        plan.step(batch)
+    with pytest.raises(RunError, match="outside of a batch"):
+        table.bag(data()["ids"])
+    plan.step(batch, score)
+    shown = next(Plan([Table(200, 4)], dense=head, backward=True, **SEEDED).batches(data()))
+    assert len(shown) == len(shown.y) == len(shown["ids"])
+
+
+def test_a_vmap_within_an_example_is_right_or_refused() -> None:
+    """A gradient that is noted for the wrong example would be clipped with another unit."""
+    found = []
+    for nested in (False, True):
+        table, head = model()
+        plan = Plan([table], dense=head, **{**SEEDED, "steps": 1})
+
+        def rows(ids: torch.Tensor, nested: bool = nested, table: Table = table) -> torch.Tensor:
+            return torch.vmap(table)(ids) if nested else table(ids)  # type: ignore[no-any-return]
+
+        try:
+            for batch in plan.batches(data()):
+                plan.step(batch, lambda one, rows=rows, head=head: (head(rows(one.ids).mean(0)) - one.y).square().sum())
+        except (RunError, DataError, RuntimeError):
+            assert nested
+            return
+        found.append(weights(plan))
+    assert torch.allclose(found[0], found[1], atol=1e-6)
+
+
+def test_draws_are_of_all_bits_of_a_seed() -> None:
+    """The twin: PyTorch takes 32 bits of a seed, which can be tried one after the other."""
+    before = torch.get_rng_state()
+    draws, drawn, twin = Draws(), [], []
+    for seed in (5, 5 + (1 << 32)):
+        draws.lend(seed)
+        drawn.append(torch.rand(50_000))
+        draws.give_back()
+        torch.manual_seed(seed)
+        twin.append(torch.rand(8))
+        torch.set_rng_state(before)
+    assert torch.equal(*twin) and not torch.equal(*drawn)
+    # Uniform draws: a mean beyond 4.9 deviations has a probability of 1e-6.
+    assert all(abs(float(it.mean()) - 0.5) < 4.9 * (12 * len(it)) ** -0.5 for it in drawn)
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 def masks(random_state: int | None) -> torch.Tensor:
@@ -123,9 +200,9 @@ def masks(random_state: int | None) -> torch.Tensor:
     seen: list[torch.Tensor] = []
     before = plan._hand_over
 
-    def noted(lookups: Any, dense: torch.Tensor, *, checked: bool) -> None:
+    def noted(lookups: Any, dense: torch.Tensor) -> None:
         seen.append(dense[:100, -1].clone())
-        before(lookups, dense, checked=checked)
+        before(lookups, dense)
 
     plan._hand_over = noted  # type: ignore[method-assign]
     plan.step(batch, lambda example: head(table.bag(example.ids)).sum())
@@ -147,10 +224,11 @@ def test_batches_are_stepped_once_and_come_from_the_plan() -> None:
     first = next(batches)
 
     def loss(example: Any) -> torch.Tensor:
-        return (head(table.bag(example.ids)).squeeze(-1) - example.y) ** 2
+        result: torch.Tensor = (head(table.bag(example.ids)).squeeze(-1) - example.y) ** 2
+        return result
 
     with pytest.raises(RunError, match="did not draw"):
-        plan.step(Batch(first.fields, first._ends, len(first)), loss)
+        plan.step(Batch(first._fields, first._ends, first._length, shown=True), loss)
     plan.step(first, loss)
     with pytest.raises(RunError, match="stepped before"):
         plan.step(first, loss)
@@ -173,6 +251,22 @@ def test_nobody_else_moves_the_dense_part() -> None:
         next(head.parameters()).add_(1.0)
     with pytest.raises(RunError, match="something other than the plan"):
         plan.step(batch, lambda example: table.bag(example.ids).sum())
+
+
+@pytest.mark.parametrize("what", ["buffer", "frozen"])
+def test_nothing_is_kept_of_one_batch_for_the_next(what: str) -> None:
+    table, _ = model()
+    head = nn.Linear(4, 1)
+    if what == "buffer":
+        head.register_buffer("seen", torch.zeros(1))
+    else:
+        head.weight.requires_grad_(False)
+    plan = Plan([table], dense=head, **SEEDED)
+    batch = next(plan.batches(data()))
+    with torch.no_grad():
+        (head.seen if what == "buffer" else head.weight).add_(1.0)  # type: ignore[operator]
+    with pytest.raises(RunError, match="something other than the plan"):
+        plan.step(batch, lambda example: head(table.bag(example.ids)).sum())
 
 
 def test_rows_that_are_not_there_are_told() -> None:

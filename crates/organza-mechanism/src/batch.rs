@@ -233,11 +233,11 @@ impl BatchSum {
         self.memory.sum.not_finite()
     }
 
-    /// A number that tells sums apart, for a run that makes a step again and has to make it of the same gradients. It does not
-    /// depend on the order of units or rows. *Not private*, and no secret-keeping hash: it stays where the key of the
-    /// noise is kept.
+    /// A number that tells sums apart, for a run that makes a step again and has to make it of the same gradients, under the
+    /// same clip. It does not depend on the order of units or rows. *Not private*, and no secret-keeping hash: it stays
+    /// where the key of the noise is kept.
     pub fn digest(&self) -> u64 {
-        self.memory.sum.digest()
+        self.memory.sum.digest() ^ self.grid.clip().to_bits().rotate_left(17)
     }
 
     /// All sums in grid steps, and how many units are within the clip, less those beyond it.
@@ -333,6 +333,48 @@ mod tests {
         let selected = sum.select();
         assert_eq!(format!("{selected:?}"), "Selected(step 7)");
         assert!(!selected.noise().is_private());
+    }
+
+    /// Sums that differ in where a value stands, in its sign, in who was counted or in the clip are told apart; the order of
+    /// units says nothing.
+    #[test]
+    fn a_digest_tells_sums_apart() {
+        type Rows = [(u32, [f32; 2])];
+        let digest = |clip: f64, units: &[&Rows]| {
+            let plan = Plan::new(PlanSettings {
+                shape: Shape::table(4, 2).expect("a good shape"),
+                neighbouring: Neighbouring::AddRemove,
+                rate: 1.0,
+                expected_batch: 1.0,
+                clip,
+                selection: SelectionSettings::Everything,
+                noise: NoiseSettings::Gaussian { multiplier: 1.0, second_clip: None },
+            });
+            let (plan, source) = (plan.expect("a good plan"), RandomSource::from_seed(3));
+            let sampler = plan.sampler("training", units.len() as u64, &source);
+            let batch = sampler.batch(0, &paid(sampler.charge(0..1))).expect("paid");
+            let sum = batch.sum(|unit, gradient| {
+                for (row, values) in units[unit as usize] {
+                    gradient.row(*row).expect("inside").copy_from_slice(values);
+                }
+            });
+            sum.digest()
+        };
+        let whole = digest(1.0, &[&[(0, [0.5, 0.0])], &[(2, [0.0, 0.25])]]);
+        assert_eq!(whole, digest(1.0, &[&[(2, [0.0, 0.25])], &[(0, [0.5, 0.0])]]));
+        let others: [&[&Rows]; 7] = [
+            &[&[(0, [0.0, 0.5])], &[(2, [0.0, 0.25])]],
+            &[&[(1, [0.5, 0.0])], &[(2, [0.0, 0.25])]],
+            &[&[(0, [-0.5, 0.0])], &[(2, [0.0, 0.25])]],
+            &[&[(0, [0.5, 0.0]), (2, [0.0, 0.25])]],
+            &[&[(0, [0.5, 0.0])], &[(2, [0.0, 0.25])], &[]],
+            &[&[(0, [0.5, 0.0])], &[(2, [0.0, 0.25])], &[(1, [f32::NAN, 0.0])]],
+            &[&[(0, [0.5, 0.0]), (1, [0.0, 0.0])], &[(2, [0.0, 0.25])]],
+        ];
+        for other in others {
+            assert_ne!(whole, digest(1.0, other), "{other:?}");
+        }
+        assert_ne!(whole, digest(2.0, &[&[(0, [1.0, 0.0])], &[(2, [0.0, 0.5])]]));
     }
 
     #[test]

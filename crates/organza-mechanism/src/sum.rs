@@ -229,16 +229,19 @@ impl ClippedSum {
         self.all_rows().flatten().copied()
     }
 
-    /// A number that tells sums apart, whatever the order of their rows.
+    /// A number that tells sums apart, whatever the order of their rows: all of their values, where they stand, the rows
+    /// that were touched, and what is counted beside them.
     pub(crate) fn digest(&self) -> u64 {
         const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
         let mix = |sum: u64, value: u64| (sum.rotate_left(29) ^ value).wrapping_mul(MIX);
         let of_row = |(number, row): (usize, &u32)| {
-            let values = self.row_at(number).iter().filter(|value| **value != 0);
-            values.fold(mix(MIX, u64::from(*row)), |sum, value| mix(sum, *value as u64))
+            let count = self.counts.get(number).copied().unwrap_or(0);
+            let values = self.row_at(number).iter().map(|value| value.cast_unsigned());
+            values.fold(mix(mix(MIX, u64::from(*row)), count), mix)
         };
+        let counted = [self.units, self.not_finite, self.within.cast_unsigned()];
         let rows = self.index.rows().iter().enumerate().map(of_row);
-        rows.fold(mix(self.units, self.not_finite), u64::wrapping_add)
+        rows.fold(counted.into_iter().fold(MIX, mix), u64::wrapping_add)
     }
 
     /// Puts the touched rows into `rows` in ascending order: one that says nothing about the batch's own.

@@ -16,7 +16,7 @@ from organza import _organza
 from organza._estimator import PrivateEstimator
 from organza._flags import flags
 
-__all__ = ["audit"]
+__all__ = ["audit", "lower_bound"]
 
 
 def audit(run: PrivateEstimator | str | os.PathLike[str], **options: Any) -> dict[str, Any]:
@@ -50,4 +50,41 @@ def audit(run: PrivateEstimator | str | os.PathLike[str], **options: Any) -> dic
     folder = run._fitted().folder if isinstance(run, PrivateEstimator) else Path(run)
     _, result, _ = _organza.run(["audit", str(folder), *flags(options)])
     found: dict[str, Any] = json.loads(result or "{}")
+    return found
+
+
+def lower_bound(
+    canaries: int, guesses: int, correct: int, *, delta: float = 1e-6, confidence: float = 0.95
+) -> float:
+    """Bound epsilon from below by guesses about canaries in one training run of a program of your own.
+
+    A canary is one unit, put into the training data or left out by a fair coin of its own. Score each by what training released,
+    guess that those with the highest scores were in and those with the lowest were not, and count.
+
+    Parameters
+    ----------
+    canaries : int
+        How many coins were tossed, also those about which nothing is guessed.
+    guesses, correct : int
+        How many guesses were made, a number that was fixed before training, and how many of them were right.
+    delta : float
+        That of the promise.
+    confidence : float
+        With what probability the bound holds at least.
+
+    Returns
+    -------
+    float
+        Training is not (epsilon', delta)-differentially private for any epsilon' below it (Steinke, Nasr and Jagielski 2023,
+        Theorem 5.2); 0 if nothing was found.
+
+    Examples
+    --------
+    >>> from organza.audit import lower_bound
+    >>> lower_bound(1_000, 200, 110, delta=1e-6)
+    0.0
+    >>> lower_bound(1_000, 200, 200, delta=1e-6) > 4
+    True
+    """
+    found: float = _organza.lower_bound(canaries, guesses, correct, delta, 1.0 - confidence)
     return found

@@ -7,6 +7,7 @@ mod clicks;
 mod combinations;
 mod found;
 mod linear;
+mod outside;
 mod pairwise;
 mod recommender;
 mod texts;

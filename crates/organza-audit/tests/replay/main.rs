@@ -13,6 +13,7 @@ mod clicks;
 mod counts;
 mod drawn;
 mod linear;
+mod outside;
 mod recommender;
 mod sessions;
 mod steps;

@@ -3,6 +3,24 @@
 use organza_mechanism::UnitGradient;
 use std::ops::Range;
 
+/// How rows are put together where they are read: each so many are one bag, of which the sum or the mean is given. A row below
+/// zero is none, and counts for none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pool {
+    /// How many rows make a bag.
+    pub rows: usize,
+    /// Whether the mean is given.
+    pub mean: bool,
+}
+
+impl Pool {
+    /// By what each row of a bag is multiplied.
+    pub(super) fn factor(self, bag: &[i64]) -> f32 {
+        let there = bag.iter().filter(|row| **row >= 0).count();
+        if self.mean { 1.0 / there.max(1) as f32 } else { 1.0 }
+    }
+}
+
 /// What one reading of a table gave each example, and the gradient of its loss by it.
 #[derive(Clone, Copy, Debug)]
 pub struct Lookups<'a> {
@@ -12,8 +30,17 @@ pub struct Lookups<'a> {
     pub per_example: usize,
     /// The rows, example by example; below zero for none.
     pub rows: &'a [i64],
-    /// The gradient at each of them, as many numbers as the table has dimensions.
+    /// The gradient at each of them, or at each bag, as many numbers as the table has dimensions.
     pub values: &'a [f32],
+    /// How they were put together, if they were.
+    pub pool: Option<Pool>,
+}
+
+impl Lookups<'_> {
+    /// How many rows share a gradient.
+    fn bag(&self) -> usize {
+        self.pool.map_or(1, |pool| pool.rows.max(1))
+    }
 }
 
 /// The gradients of the examples of a part, in their order.
@@ -45,11 +72,16 @@ impl Places {
 
     /// What does not fit in gradients of `examples` examples, if anything.
     pub(super) fn misfit(&self, gradients: &Gradients<'_>, examples: usize) -> Option<String> {
-        for Lookups { table, per_example, rows, values } in gradients.lookups {
+        for lookups in gradients.lookups {
+            let Lookups { table, per_example, rows, values, .. } = lookups;
             let Some((_, dimensions)) = self.tables.get(*table) else {
                 return Some(format!("there is no table {table}"));
             };
-            if rows.len() != per_example * examples || values.len() != rows.len() * dimensions {
+            let bag = lookups.bag();
+            let fits = rows.len() == per_example * examples
+                && per_example.is_multiple_of(bag)
+                && values.len() == rows.len() / bag * dimensions;
+            if !fits {
                 return Some(format!(
                     "table {table} was read for {} rows and has a gradient of {} numbers, but {examples} examples with \
                      {per_example} rows of {dimensions} are expected",
@@ -74,24 +106,28 @@ impl Places {
         examples: Range<usize>,
         unit: &mut UnitGradient,
     ) {
-        for Lookups { table, per_example, rows, values } in gradients.lookups {
-            let dimensions = self.tables[*table].1;
+        for lookups in gradients.lookups {
+            let Lookups { table, per_example, rows, values, pool } = *lookups;
+            let (dimensions, bag) = (self.tables[table].1, lookups.bag());
             let own = examples.start * per_example..examples.end * per_example;
-            let values = values[own.start * dimensions..own.end * dimensions].chunks(dimensions);
-            for (row, values) in rows[own].iter().zip(values) {
-                let row = self.row(*table, *row).and_then(|row| unit.row(row));
-                add(row, values);
+            let values = values[own.start / bag * dimensions..own.end / bag * dimensions].chunks(dimensions);
+            for (bag, values) in rows[own].chunks(bag).zip(values) {
+                let factor = pool.map_or(1.0, |pool| pool.factor(bag));
+                for row in bag {
+                    let row = self.row(table, *row).and_then(|row| unit.row(row));
+                    add(row, values, factor);
+                }
             }
         }
         if let Some((row, size)) = self.dense {
             for values in gradients.dense[examples.start * size..examples.end * size].chunks(size) {
-                add(unit.row(row), values);
+                add(unit.row(row), values, 1.0);
             }
         }
     }
 }
 
-fn add(row: Option<&mut [f32]>, values: &[f32]) {
+fn add(row: Option<&mut [f32]>, values: &[f32], factor: f32) {
     let sums = row.into_iter().flatten();
-    sums.zip(values).for_each(|(sum, value)| *sum += value);
+    sums.zip(values).for_each(|(sum, value)| *sum += factor * value);
 }

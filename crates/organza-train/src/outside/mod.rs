@@ -14,6 +14,6 @@ mod network;
 mod steps;
 
 pub use examples::Examples;
-pub use gradients::{Gradients, Lookups};
+pub use gradients::{Gradients, Lookups, Pool};
 pub use network::{Dense, NetworkData, NetworkSettings, Table};
 pub use steps::{NetworkError, NetworkSteps, Part};

@@ -17,9 +17,6 @@ use safetensors::Dtype;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 
-/// The file of a step whose gradients nobody could check.
-pub(super) const UNCHECKED: &str = "unchecked";
-
 /// What holds where each gradient was computed from one example alone.
 const CHECKED: &str = "each gradient was computed from one example at a time: a loss could neither mix examples nor see the size of a \
                        batch, unless the program handed it data by another way";
@@ -63,6 +60,9 @@ pub struct NetworkSettings {
     pub dense: Vec<Dense>,
     /// At most so many examples of a unit are in a step.
     pub per_unit: Option<u64>,
+    /// Whether whoever computes gradients sees to it that those of an example are computed where no other can be reached. It is
+    /// a setting, and not what was seen in steps, since what is on the certificate must not depend on who joined a batch.
+    pub one_at_a_time: bool,
 }
 
 impl NetworkSettings {
@@ -119,8 +119,6 @@ pub(super) struct Network {
     settings: NetworkSettings,
     data: NetworkData,
     task: NetworkTask,
-    /// Whether all gradients were computed where examples cannot reach each other.
-    pub(super) checked: bool,
 }
 
 impl Network {
@@ -211,7 +209,7 @@ impl Application for Network {
         _: &mut Releases<'_>,
     ) -> Result<Self, Failure> {
         let task = NetworkTask::new(settings, data.examples.units());
-        Ok(Self { settings: settings.clone(), data, task, checked: true })
+        Ok(Self { settings: settings.clone(), data, task })
     }
 
     fn task(&self) -> &NetworkTask {
@@ -247,7 +245,7 @@ impl Application for Network {
     }
 
     fn certify(&self, _: &NetworkSettings, certificate: &mut Certificate) {
-        let condition = if self.checked { CHECKED } else { NOT_CHECKED };
+        let condition = if self.settings.one_at_a_time { CHECKED } else { NOT_CHECKED };
         certificate.conditions.push(condition.to_owned());
     }
 

@@ -1,8 +1,8 @@
 //! The steps of a network, made one by one with gradients from outside.
 
-use super::gradients::Gradients;
-use super::journal::Journal;
-use super::network::{Network, NetworkData, NetworkSettings, UNCHECKED};
+use super::gradients::{Gradients, Pool};
+use super::journal::{Journal, digest_of_rows};
+use super::network::{Network, NetworkData, NetworkSettings};
 use crate::application::Application;
 use crate::books::Releases;
 use crate::checkpoint::Checkpoint;
@@ -44,8 +44,9 @@ pub enum NetworkError {
     },
     /// A step was made before, of other gradients.
     #[error(
-        "step {0} was made before the run was stopped, of other gradients: its noise would not hide the difference. The model, \
-         its code, or the number of threads has changed: bring them back, or begin a new run"
+        "step {0} was made before the run was stopped, of other gradients, or other rows were read in it: its noise would not hide \
+         the difference. The model, its code, the number of threads, or when tables are looked at has changed: bring them \
+         back, or begin a new run"
     )]
     Diverged(u64),
     /// There are steps left.
@@ -97,9 +98,8 @@ pub struct NetworkSteps {
     /// The steps that `charged` pays for.
     paid: Option<(u64, Charged)>,
     drawn: Option<Drawn>,
-    journal: Journal,
-    /// Whether checkpoints are written.
-    goes_on: bool,
+    /// None where no checkpoints are written.
+    journal: Option<Journal>,
     seconds: f64,
 }
 
@@ -158,14 +158,14 @@ impl NetworkSteps {
         let sampler = sampler.ok_or(RunError::NoPurse)?;
         let journal = match saved {
             Some(folder) => {
+                let journal = Journal::read(folder)?;
                 // What the dense part began with is known to whoever begins, and to nobody who goes on.
                 if state.tables.steps() == 0 {
                     state.save(folder)?;
                 }
-                session.application.checked = !folder.file(UNCHECKED).exists();
-                Journal::read(folder)?
+                Some(journal)
             }
-            None => Journal::default(),
+            None => None,
         };
         Ok(Self {
             session,
@@ -175,7 +175,6 @@ impl NetworkSteps {
             paid: None,
             drawn: None,
             journal,
-            goes_on,
             seconds: 0.0,
         })
     }
@@ -207,8 +206,9 @@ impl NetworkSteps {
             let (_, paid) = self.paid.as_ref().ok_or(RunError::NoPurse)?;
             let clip = self.state.clip;
             let batch = draw_batch(&self.sampler, paid, step, clip).map_err(RunError::from)?;
-            let threads = rayon::current_num_threads();
             let parts = batch.units().len().div_ceil(units.max(1)).max(1);
+            // A whole batch is summed on all threads, a part on one: parts are the same with any number of them.
+            let threads = if parts == 1 { rayon::current_num_threads() } else { 1 };
             let mut random = self.session.books.source().step(Purpose::Negatives, step).shard(0);
             let examples = self.session.application.examples();
             let mut split = batch.split(parts * threads).into_iter();
@@ -242,7 +242,7 @@ impl NetworkSteps {
         Ok(())
     }
 
-    /// Rows of a table as they are now, one after another; zeros for numbers below zero. They were released.
+    /// Rows of a table as they are now, one after another, or put together; zeros for numbers below zero. They were released.
     ///
     /// # Errors
     /// If there is no such row.
@@ -250,6 +250,7 @@ impl NetworkSteps {
         &mut self,
         table: usize,
         rows: &[i64],
+        pool: Option<Pool>,
         values: &mut Vec<f32>,
     ) -> Result<(), NetworkError> {
         let application = &self.session.application;
@@ -260,6 +261,14 @@ impl NetworkSteps {
             let table_settings = &self.session.settings.tables[table];
             let (table, rows) = (table_settings.name.clone(), table_settings.rows);
             return Err(NetworkError::NoRow { table, row: *row, rows });
+        }
+        if let Some(journal) = &mut self.journal {
+            let step = self.state.tables.steps();
+            let (folder, _) = self.session.books.purse()?;
+            let folder = folder.ok_or(RunError::NoPurse)?;
+            if !journal.note(folder, step, digest_of_rows(table, rows))? {
+                return Err(NetworkError::Diverged(step));
+            }
         }
         let mut weights = self.state.tables.read();
         let asks = weights.asks();
@@ -277,11 +286,16 @@ impl NetworkSteps {
             );
         });
         let settled = weights.rows();
-        values.reserve(rows.len() * dimensions);
-        for row in rows {
-            match places.row(table, *row) {
-                Some(row) => values.extend_from_slice(settled.row(row)),
-                None => values.resize(values.len() + dimensions, 0.0),
+        let bag = pool.map_or(1, |pool| pool.rows.max(1));
+        let before = values.len();
+        values.resize(before + rows.len().div_ceil(bag) * dimensions, 0.0);
+        for (bag, sums) in rows.chunks(bag).zip(values[before..].chunks_mut(dimensions)) {
+            for row in bag.iter().filter_map(|row| places.row(table, *row)) {
+                sums.iter_mut().zip(settled.row(row)).for_each(|(sum, value)| *sum += value);
+            }
+            if let Some(pool) = pool {
+                let factor = pool.factor(bag);
+                sums.iter_mut().for_each(|sum| *sum *= factor);
             }
         }
         Ok(())
@@ -293,12 +307,11 @@ impl NetworkSteps {
         self.state.tables.read().rows().row(row).to_vec()
     }
 
-    /// Takes the gradients of the part that waits, computed where examples cannot reach each other (`checked`) or not. After the
-    /// last part of a batch the step is made; returns whether it was.
+    /// Takes the gradients of the part that waits. After the last part of a batch the step is made; returns whether it was.
     ///
     /// # Errors
     /// If no part waits, gradients do not fit, or the step was made before, of other gradients.
-    pub fn add(&mut self, gradients: &Gradients<'_>, checked: bool) -> Result<bool, NetworkError> {
+    pub fn add(&mut self, gradients: &Gradients<'_>) -> Result<bool, NetworkError> {
         let begun = Instant::now();
         let drawn = self.drawn.as_mut().ok_or(NetworkError::NotDrawn)?;
         let (_, part) = drawn.waiting.front().ok_or(NetworkError::NotDrawn)?;
@@ -306,7 +319,6 @@ impl NetworkSteps {
         if let Some(misfit) = places.misfit(gradients, part.examples.len()) {
             return Err(NetworkError::Misfit(misfit));
         }
-        let unchecked = !checked && self.session.application.checked && !part.examples.is_empty();
         let (parts, part) = drawn.waiting.pop_front().ok_or(NetworkError::NotDrawn)?;
         let mut first = 0;
         let parts: Vec<(usize, BatchPart)> = parts
@@ -327,12 +339,6 @@ impl NetworkSteps {
             })
             .collect();
         drawn.sums.extend(sums);
-        if unchecked {
-            self.session.application.checked = false;
-            if let Some(folder) = self.folder()? {
-                folder.write(&folder.file(UNCHECKED), b"gradients that nobody could check\n")?;
-            }
-        }
         let made = self.drawn.as_ref().is_some_and(|drawn| drawn.waiting.is_empty());
         if made {
             self.make()?;
@@ -345,22 +351,23 @@ impl NetworkSteps {
     fn make(&mut self) -> Result<(), NetworkError> {
         let Some(Drawn { step, sums, .. }) = self.drawn.take() else { return Ok(()) };
         let sum = PartSum::join(sums).expect("all parts of one batch are there once");
-        let goes_on = self.goes_on;
-        let (folder, _) = self.session.books.purse()?;
-        let folder = folder.filter(|_| goes_on);
-        if let Some(folder) = folder
-            && !self.journal.note(folder, step, sum.digest())?
-        {
-            return Err(NetworkError::Diverged(step));
+        if let Some(journal) = &mut self.journal {
+            let (folder, _) = self.session.books.purse()?;
+            let folder = folder.ok_or(RunError::NoPurse)?;
+            if !journal.note(folder, step, sum.digest())? {
+                return Err(NetworkError::Diverged(step));
+            }
         }
         release(sum, &mut self.state.tables, &mut self.state.clip);
         self.state.add_to_average(&self.plan);
         let done = step + 1;
-        if let Some(folder) = folder
+        if let Some(journal) = &mut self.journal
             && (done.is_multiple_of(self.plan.checkpoint_every) || done == self.plan.steps)
         {
+            let (folder, _) = self.session.books.purse()?;
+            let folder = folder.ok_or(RunError::NoPurse)?;
             self.state.save(folder)?;
-            self.journal.clear(folder)?;
+            journal.clear(folder)?;
         }
         Ok(())
     }

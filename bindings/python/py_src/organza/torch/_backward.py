@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from organza.exceptions import RunError, SettingsError
+from organza.torch._one_example import Noted, Pool
 
 #: How far the sum of the gradients of examples may be from that of the batch, relative to its size.
 _TOLERANCE = 1e-3
@@ -17,11 +18,14 @@ _TOLERANCE = 1e-3
 class Backward:
     """Listens to a dense part, and knows the gradient of each example after ``backward()``."""
 
-    def __init__(self, dense: nn.Module) -> None:
+    def __init__(self, dense: nn.Module, *, used: bool) -> None:
         self._dense = dense
+        self.used = used
         self._seen: dict[int, torch.Tensor] = {}
-        self.reads: list[tuple[int, torch.Tensor, torch.Tensor]] = []
+        self.reads: list[tuple[int, torch.Tensor, torch.Tensor, Pool]] = []
         self._examples: int | None = None
+        if not used:
+            return
         for module in dense.modules():
             if type(module) is nn.Linear:
                 module.register_forward_hook(self._listen)
@@ -30,7 +34,7 @@ class Backward:
         """Listen to a batch of so many examples."""
         self._seen.clear()
         self.reads.clear()
-        self._examples = examples
+        self._examples = examples if self.used else None
 
     def end(self) -> None:
         """Listen no more."""
@@ -41,16 +45,24 @@ class Backward:
         """Whether a batch is open."""
         return self._examples is not None
 
-    def read(self, number: int, ids: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-        """Note rows that a table gave, which begin a graph of their own."""
+    def read(self, number: int, ids: torch.Tensor, rows: torch.Tensor, pool: Pool) -> torch.Tensor:
+        """Note what a table gave, which begin a graph of their own."""
         if ids.ndim == 0 or ids.shape[0] != self._examples:
             raise RunError(
                 f"a table was read for {tuple(ids.shape)}, but the first axis has to be the {self._examples} examples of the "
                 "batch: read it for all of the batch, or pass `plan.step(batch, loss_of_one_example)`"
             )
         rows.requires_grad_(True)
-        self.reads.append((number, ids, rows))
+        self.reads.append((number, ids, rows, pool))
         return rows
+
+    def noted(self) -> list[Noted]:
+        """Give what has got a gradient of what was read."""
+        return [
+            Noted(number, ids, rows.grad, pool)
+            for number, ids, rows, pool in self.reads
+            if rows.grad is not None
+        ]
 
     def _listen(self, module: nn.Module, inputs: tuple[torch.Tensor, ...], output: torch.Tensor) -> None:
         if self._examples is None or not output.requires_grad or not isinstance(module, nn.Linear):

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch.utils.data import TensorDataset, default_collate
 
-from organza.exceptions import DataError
+from organza.exceptions import DataError, RunError
 
 
 class Fields(dict[str, Any]):
@@ -88,17 +88,34 @@ class Examples:
 class Batch:
     """A part of a batch that a plan has drawn: whole units, with all that they have in this step.
 
-    What it holds is not private: it is for the gradient, and for nothing that leaves the program.
+    What it holds is not private. A plan that computes the gradient of each example by itself shows nothing of it, not
+    even its size: a loss that is divided by the number of examples lets each of them change the gradients of all others. Where
+    gradients come from ``backward()``, it has the fields of the data.
     """
 
-    def __init__(self, fields: Any, ends: np.ndarray[Any, np.dtype[np.int64]], length: int) -> None:
-        #: The fields of the examples: a dictionary with attributes, or a tuple.
-        self.fields = fields
+    def __init__(
+        self, fields: Any, ends: np.ndarray[Any, np.dtype[np.int64]], length: int, *, shown: bool
+    ) -> None:
+        self._fields = fields
         self._ends = ends
         self._length = length
+        self._shown = shown
+
+    @property
+    def fields(self) -> Any:
+        """The fields of the examples: a dictionary with attributes, or a tuple."""
+        if not self._shown:
+            raise RunError(
+                "a batch is handed to `plan.step(batch, loss)`, and its examples one by one to the loss; its size and what else "
+                "is in it are private. To compute losses of the whole batch, make the plan with `backward=True`"
+            )
+        return self._fields
 
     def __len__(self) -> int:
-        return self._length
+        return self._length if self.fields is not None else 0
+
+    def __bool__(self) -> bool:
+        return True
 
     def __getitem__(self, key: Any) -> Any:
         return self.fields[key]

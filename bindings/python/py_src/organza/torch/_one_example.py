@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import nn
 from torch.func import functional_call, grad, vmap
 
 
+#: How rows are put together over the last axis where they are read: not at all, or to their sum or mean.
+Pool = Literal["sum", "mean"] | None
+
+
+class Noted(NamedTuple):
+    """What a table was read for: its number, rows, the gradient by what was read, and how that was put together."""
+
+    table: int
+    ids: torch.Tensor
+    gradient: torch.Tensor
+    pool: Pool
+
+
 class Reads:
-    """What tables were read for in one pass: a table, rows, and the gradient of the loss by what was read."""
+    """What tables were read for in one pass."""
 
     def __init__(self) -> None:
-        self.noted: list[tuple[int, torch.Tensor, torch.Tensor]] = []
+        self.noted: list[Noted] = []
         self.anchor: torch.Tensor | None = None
 
 
@@ -27,33 +40,34 @@ class _Read(torch.autograd.Function):
         anchor: torch.Tensor,
         number: int,
         gather: Callable[[torch.Tensor], torch.Tensor],
+        pool: Pool,
         reads: Reads,
     ) -> torch.Tensor:
         return gather(ids)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        ids, _, ctx.number, _, ctx.reads = inputs
+        ids, _, ctx.number, _, ctx.pool, ctx.reads = inputs
         ctx.save_for_backward(ids)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
         (ids,) = ctx.saved_tensors
-        zero = _Note.apply(gradients[0], ids, ctx.number, ctx.reads)
-        return None, zero, None, None, None
+        zero = _Note.apply(gradients[0], ids, ctx.number, ctx.pool, ctx.reads)
+        return None, zero, None, None, None, None
 
     @staticmethod
     def vmap(
-        info: Any, in_dims: Any, ids: Any, anchor: Any, number: int, gather: Any, reads: Reads
+        info: Any, in_dims: Any, ids: Any, anchor: Any, number: int, gather: Any, pool: Pool, reads: Reads
     ) -> Any:
-        return _Read.apply(_first(ids, in_dims[0], info.batch_size), anchor, number, gather, reads), 0
+        return _Read.apply(_first(ids, in_dims[0], info.batch_size), anchor, number, gather, pool, reads), 0
 
 
 class _Note(torch.autograd.Function):
     """Notes a gradient of all examples at once; gives zeros."""
 
     @staticmethod
-    def forward(gradient: Any, ids: Any, number: int, reads: Reads) -> Any:
+    def forward(gradient: Any, ids: Any, number: int, pool: Pool, reads: Reads) -> Any:
         raise RuntimeError("gradients of examples are computed by `vmap`")
 
     @staticmethod
@@ -62,15 +76,15 @@ class _Note(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        return None, None, None, None
+        return None, None, None, None, None
 
     @staticmethod
     def vmap(
-        info: Any, in_dims: Any, gradient: Any, ids: Any, number: int, reads: Reads
+        info: Any, in_dims: Any, gradient: Any, ids: Any, number: int, pool: Pool, reads: Reads
     ) -> Any:
         ids = _first(ids, in_dims[1], info.batch_size)
         gradient = _first(gradient, in_dims[0], info.batch_size)
-        reads.noted.append((number, ids, gradient))
+        reads.noted.append(Noted(number, ids, gradient, pool))
         return gradient.new_zeros(info.batch_size), 0
 
 
@@ -80,10 +94,10 @@ def _first(values: torch.Tensor, axis: int | None, size: int) -> torch.Tensor:
 
 
 def read(
-    reads: Reads, number: int, gather: Callable[[torch.Tensor], torch.Tensor], ids: torch.Tensor
+    reads: Reads, number: int, gather: Callable[[torch.Tensor], torch.Tensor], ids: torch.Tensor, pool: Pool
 ) -> torch.Tensor:
-    """Give the rows of a table inside of :func:`gradients`."""
-    rows: torch.Tensor = _Read.apply(ids, reads.anchor, number, gather, reads)
+    """Give rows of a table, or what they are put together to, inside of :func:`gradients`."""
+    rows: torch.Tensor = _Read.apply(ids, reads.anchor, number, gather, pool, reads)
     return rows
 
 

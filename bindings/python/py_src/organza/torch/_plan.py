@@ -23,10 +23,13 @@ from organza.ledger import RunLedger, read
 from organza.torch import _one_example
 from organza.torch._backward import Backward
 from organza.torch._data import Batch, Examples, by_unit
+from organza.torch._draws import Draws
+from organza.torch._model import check, state_of
 from organza.torch._table import Table
 
-#: Layers that mix the examples of a batch, or keep what they have seen.
-_MIXES = (nn.modules.batchnorm._BatchNorm, nn.LazyBatchNorm1d, nn.LazyBatchNorm2d, nn.LazyBatchNorm3d)
+#: Gradients of examples by the dense part, and by what was read of tables: which, ids, gradients.
+_Found = dict[str, torch.Tensor]
+_Noted = list[_one_example.Noted]
 
 
 class Plan:
@@ -86,6 +89,9 @@ class Plan:
         What two neighbouring data sets are.
     unit : str, optional
         What a unit is, in a word, for the certificate: 'user' with `units`, otherwise 'record'.
+    backward : bool, default False
+        Whether gradients come from ``backward()`` of a loss of the whole batch, which shows its fields then; that this loss is a sum
+        over examples which do not reach each other is not checked, and the certificate says so.
     units_at_once : int, optional
         A batch is handed out in parts of at most so many units, and stepped after the last: large batches in bounded memory.
     checkpoints : int, default 20
@@ -144,6 +150,7 @@ class Plan:
         noise_multiplier: float | None = None,
         neighbouring: str = "add-remove",
         unit: str | None = None,
+        backward: bool = False,
         units_at_once: int | None = None,
         checkpoints: int = 20,
         ledger: Any = None,
@@ -166,12 +173,13 @@ class Plan:
         self._examples: Examples | None = None
         self._open: Batch | None = None
         self._seed = 0
+        self._draws = Draws()
         self._reads: _one_example.Reads | None = None
-        self._check_model()
+        check(self.tables, self.dense)
         self._parameters = {
             name: value for name, value in self.dense.named_parameters() if value.requires_grad
         }
-        self._backward = Backward(self.dense)
+        self._backward = Backward(self.dense, used=backward)
         names = [table.name or f"table{number or ''}" for number, table in enumerate(self.tables)]
         dataset = None
         if hasattr(ledger, "path"):
@@ -184,6 +192,7 @@ class Plan:
             "neighbouring": neighbouring,
             "number_of_units": number_of_units,
             "per_unit": per_unit,
+            "one_at_a_time": not backward,
             "batch": float(batch),
             "epochs": float(epochs),
             "steps": steps,
@@ -214,28 +223,6 @@ class Plan:
             ],
         }
 
-    def _check_model(self) -> None:
-        if not self.tables or not all(isinstance(table, Table) for table in self.tables):
-            raise SettingsError("`tables` are one or more organza.torch.Table")
-        if len({id(table) for table in self.tables}) < len(self.tables):
-            raise SettingsError("a table is named twice among `tables`")
-        for number, table in enumerate(self.tables):
-            if table._plan is not None and table._plan._network is not None:
-                raise SettingsError("a table is being trained by another plan: finish that first")
-            table._number = number
-        for name, module in self.dense.named_modules():
-            what = f"{name or 'the dense part'} ({type(module).__name__})"
-            if isinstance(module, _MIXES):
-                raise SettingsError(
-                    f"{what} normalises over the examples of a batch, so that one person changes the gradients of all: use "
-                    "nn.LayerNorm or nn.GroupNorm"
-                )
-            if getattr(module, "track_running_stats", False):
-                raise SettingsError(f"{what} keeps statistics of what it has seen: set `track_running_stats=False`")
-        for name, value in self.dense.named_parameters():
-            if value.requires_grad and value.dtype != torch.float32:
-                raise SettingsError(f"{name} of the dense part is {value.dtype}: it has to be float32")
-
     def batches(self, data: Any) -> Iterator[Batch]:
         """Draw the batches of all steps that are left, and step those that nobody joined.
 
@@ -247,8 +234,8 @@ class Plan:
         Yields
         ------
         Batch
-            The fields of the examples, as ``batch.ids`` or ``batch["ids"]`` for a dictionary, ``batch[0]`` for a tuple.
-            Each has to be handed to :meth:`step` once.
+            What :meth:`step` takes, each once. With `backward` it has the fields of the examples, as ``batch.ids`` or
+            ``batch["ids"]`` for a dictionary, ``batch[0]`` for a tuple.
         """
         if self._run is not None:
             raise RunError("the run is finished: make a new plan for another")
@@ -269,6 +256,7 @@ class Plan:
                         "learn"
                     )
         finally:
+            self._draws.give_back()
             if bar is not None:
                 bar.close()
         self._finish()
@@ -299,7 +287,6 @@ class Plan:
         for table in self.tables:
             table._plan, table._values = self, None
         self._take_dense(self._network.dense())
-        self._buffers = _state(self.dense.named_buffers())
 
     def _draw(self) -> Batch | None:
         """Give the part of a batch that waits for gradients, of those that have examples."""
@@ -311,10 +298,13 @@ class Plan:
             numbers, ends, self._seed = drawn
             if len(numbers):
                 assert self._examples is not None
-                self._open = Batch(self._examples.take(numbers), ends, len(numbers))
+                shown = self._backward.used
+                self._open = Batch(self._examples.take(numbers), ends, len(numbers), shown=shown)
                 self._backward.begin(len(numbers))
+                if shown:
+                    self._draws.lend(self._seed)
                 return self._open
-            self._hand_over([], torch.zeros((0, self._size())), checked=True)
+            self._hand_over([], torch.zeros((0, self._size())))
 
     def step(self, batch: Batch, loss: Callable[..., torch.Tensor] | None = None) -> None:
         """Clip the gradients of the units of a batch, select, add noise, move.
@@ -325,71 +315,82 @@ class Plan:
             The batch that :meth:`batches` has given last.
         loss : callable, optional
             Computes the loss of *one* example from its fields: ``loss(example)`` for a dictionary, ``loss(*fields)`` for a tuple.
-            Examples cannot reach each other in it, which the certificate then says. Without it, ``backward()`` of the sum
-            of the losses of the batch has to have been called before; that it is such a sum is not checked, and the certificate
-            says so.
+            Examples cannot reach each other in it, which the certificate then says. With `backward` it may be left out, and
+            ``backward()`` of the sum of the losses of the batch has to have been called before.
         """
         self._running()
         if batch is not self._open:
             raise RunError("this batch does not wait for a step: it was stepped before, or the plan did not draw it")
         self._check_untouched()
+        if loss is None and not self._backward.used:
+            raise RunError(
+                "`plan.step(batch)` needs the loss of one example: `plan.step(batch, loss)`. To call `backward()` on losses of "
+                "the whole batch instead, make the plan with `backward=True`"
+            )
+        if loss is not None:
+            found, noted = self._one_by_one(batch, loss)
+        else:
+            found, noted = self._by_backward()
+        values = [found[name].detach().cpu().reshape(batch._length, -1) for name in self._parameters]
+        dense = torch.cat(values, 1) if values else torch.zeros((batch._length, 0))
+        self._hand_over([_lookup(it, batch._length, self.tables[it.table].dim) for it in noted], dense)
+
+    def _one_by_one(self, batch: Batch, loss: Callable[..., torch.Tensor]) -> tuple[_Found, _Noted]:
+        """Compute the gradient of each example where no other is within reach."""
+        reads = self._reads = _one_example.Reads()
+        self._backward.end()
+        # What a layer draws, as dropout does, is drawn again where a step is made again, and from a state that only the run
+        # knows: a unit more moves the draws of all others by a place.
+        self._draws.lend(self._seed)
         try:
-            if loss is not None:
-                reads = self._reads = _one_example.Reads()
-                self._backward.end()
-                # What a layer draws, as dropout does, is drawn again where a step is made again, and by a seed that only the run
-                # knows: a unit more moves the draws of all others by a place.
-                with torch.random.fork_rng(devices=[]):
-                    torch.manual_seed(self._seed)
-                    found = _one_example.gradients(self.dense, self._parameters, loss, batch.fields, reads)
-                noted = reads.noted
-            else:
-                self._backward.check()
-                noted = []
-                for number, ids, rows in self._backward.reads:
-                    if rows.grad is not None:
-                        noted.append((number, ids, rows.grad))
-                if not noted and all(value.grad is None for value in self._parameters.values()):
-                    raise RunError("nothing has a gradient: call `loss.backward()` before `plan.step(batch)`")
-                found = self._backward.gradients(self._parameters)
+            found = _one_example.gradients(self.dense, self._parameters, loss, batch._fields, reads)
         finally:
             self._reads = None
-        values = [found[name].detach().cpu().reshape(len(batch), -1) for name in self._parameters]
-        dense = torch.cat(values, 1) if values else torch.zeros((len(batch), 0))
-        lookups = [
-            (number, *_lookup(ids, gradient, len(batch), self.tables[number].dim))
-            for number, ids, gradient in noted
-        ]
-        self._hand_over(lookups, dense, checked=loss is not None)
+            self._draws.give_back()
+        return found, reads.noted
 
-    def _hand_over(self, lookups: list[Any], dense: torch.Tensor, *, checked: bool) -> None:
+    def _by_backward(self) -> tuple[_Found, _Noted]:
+        """Take what one ``backward()`` has shown."""
+        self._backward.check()
+        noted = self._backward.noted()
+        if not noted and all(value.grad is None for value in self._parameters.values()):
+            raise RunError("nothing has a gradient: call `loss.backward()` before `plan.step(batch)`")
+        return self._backward.gradients(self._parameters), noted
+
+    def _hand_over(self, lookups: list[Any], dense: torch.Tensor) -> None:
         network = self._running()
         dense = dense.to(torch.float32).contiguous()
         try:
-            made = network.add(lookups, dense.numpy(), checked)
+            made = network.add(lookups, dense.numpy())
         finally:
             self._open = None
             self._backward.end()
+            self._draws.give_back()
         if made:
             self._take_dense(network.dense())
 
-    def _read(self, table: Table, ids: torch.Tensor) -> torch.Tensor:
-        """Give rows of a table of this plan."""
+    def _read(self, table: Table, ids: torch.Tensor, pool: _one_example.Pool) -> torch.Tensor:
+        """Give rows of a table of this plan, or what they are put together to."""
         if self._reads is not None:
-            return _one_example.read(self._reads, table._number, lambda ids: self._gather(table, ids), ids)
-        if torch.is_grad_enabled():
-            if not self._backward.listens:
-                raise RunError(
-                    "a table was read outside of a batch of its plan, while it is trained: what is read so gets no gradient. To "
-                    "look at the model on the way, read it under `torch.no_grad()`"
-                )
-            return self._backward.read(table._number, ids, self._gather(table, ids))
-        return self._gather(table, ids)
 
-    def _gather(self, table: Table, ids: torch.Tensor) -> torch.Tensor:
+            def gather(ids: torch.Tensor) -> torch.Tensor:
+                return self._gather(table, ids, pool)
+
+            return _one_example.read(self._reads, table._number, gather, ids, pool)
+        if not torch.is_grad_enabled():
+            return self._gather(table, ids, pool)
+        if not self._backward.listens:
+            raise RunError(
+                "a table was read outside of a batch of its plan, while it is trained: what is read so gets no gradient. Read "
+                "it in the loss of one example; to look at the model on the way, read it under `torch.no_grad()`"
+            )
+        return self._backward.read(table._number, ids, self._gather(table, ids, pool), pool)
+
+    def _gather(self, table: Table, ids: torch.Tensor, pool: _one_example.Pool) -> torch.Tensor:
         flat = ids.detach().cpu().to(torch.int64).reshape(-1).contiguous()
-        rows = torch.from_numpy(self._running().read(table._number, flat.numpy(), table.dim))
-        return rows.reshape(*ids.shape, table.dim).to(ids.device)
+        values = self._running().read(table._number, flat.numpy(), table.dim, _of_bag(ids, pool))
+        shape = ids.shape if pool is None else ids.shape[:-1]
+        return torch.from_numpy(values).reshape(*shape, table.dim).to(ids.device)
 
     def _size(self) -> int:
         return sum(value.numel() for value in self._parameters.values())
@@ -402,17 +403,14 @@ class Plan:
                 end = start + value.numel()
                 value.copy_(torch.from_numpy(values[start:end]).reshape(value.shape))
                 start = end
-        self._moved = _state(self._parameters.items())
+        self._untouched = state_of(self.dense)
 
     def _check_untouched(self) -> None:
-        if _state(self._parameters.items()) != self._moved:
+        if state_of(self.dense) != self._untouched:
             raise RunError(
-                "a parameter of the dense part was changed by something other than the plan: leave out the optimizer of PyTorch, "
-                "and everything that writes to parameters while they are trained"
-            )
-        if _state(self.dense.named_buffers()) != self._buffers:
-            raise RunError(
-                "a buffer of the dense part has changed: what it keeps of one batch would reach others, without noise"
+                "a parameter or buffer of the dense part was changed by something other than the plan: what it keeps of one batch "
+                "would reach others, without noise. Leave out the optimizer of PyTorch, and everything that writes to the "
+                "model while it is trained"
             )
 
     def _running(self) -> Network:
@@ -482,13 +480,14 @@ class Plan:
         return f"<pre>{self!r}</pre>" if self._run is None else self._run.card()
 
 
-def _state(tensors: Any) -> list[tuple[str, int, int]]:
-    """Give what changes when a tensor is replaced or written to."""
-    return [(name, id(value), value._version) for name, value in tensors]
+def _of_bag(ids: torch.Tensor, pool: _one_example.Pool) -> tuple[int, bool] | None:
+    """Give how rows are put together, as the engine takes it."""
+    return None if pool is None else (ids.shape[-1], pool == "mean")
 
 
-def _lookup(ids: torch.Tensor, gradient: torch.Tensor, examples: int, dim: int) -> tuple[int, Any, Any]:
-    """Give rows and gradients as the engine takes them: rows an example, rows, values."""
+def _lookup(noted: _one_example.Noted, examples: int, dim: int) -> tuple[Any, ...]:
+    """Give rows and gradients as the engine takes them: the table, rows an example, rows, values, how they are put together."""
+    table, ids, gradient, pool = noted
     rows = ids.detach().cpu().to(torch.int64).reshape(-1).contiguous()
     values = gradient.detach().cpu().to(torch.float32).reshape(-1, dim).contiguous()
-    return rows.numel() // examples, rows.numpy(), values.numpy()
+    return table, rows.numel() // examples, rows.numpy(), values.numpy(), _of_bag(ids, pool)

@@ -63,11 +63,10 @@ class Table(nn.Module):
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         """Give the rows of these numbers."""
-        if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
-            raise DataError(f"rows are numbered by whole numbers, not by {ids.dtype}")
+        _check(ids)
         plan = self._plan
         if plan is not None and plan._network is not None:
-            return plan._read(self, ids)
+            return plan._read(self, ids, None)
         if self._values is None:
             raise RunError("the table has no values yet: they are drawn by the first `plan.batches(data)`")
         return _gathered(self._values, ids)
@@ -83,14 +82,19 @@ class Table(nn.Module):
 
         The mean is over the rows that are there, whatever their weights.
         """
+        if mode not in ("mean", "sum"):
+            raise SettingsError(f"`mode` is {mode!r}, but must be 'mean' or 'sum'")
+        _check(ids)
+        plan = self._plan
+        if plan is not None and plan._network is not None and weights is None and ids.ndim > 0 and ids.shape[-1] > 0:
+            # Rows that are put together where they are: a gradient for all of a bag, and not one for each row.
+            return plan._read(self, ids, mode)
         rows: torch.Tensor = self(ids)
         there = (ids >= 0).to(rows.dtype)
         factors = there if weights is None else there * weights
         total: torch.Tensor = (rows * factors.unsqueeze(-1)).sum(-2)
         if mode == "sum":
             return total
-        if mode != "mean":
-            raise SettingsError(f"`mode` is {mode!r}, but must be 'mean' or 'sum'")
         mean: torch.Tensor = total / there.sum(-1, keepdim=True).clamp(min=1)
         return mean
 
@@ -119,6 +123,11 @@ class Table(nn.Module):
     def __getstate__(self) -> dict[str, Any]:
         # A copy is of the values: the plan stays with the original.
         return {**self.__dict__, "_plan": None, "_values": self.get_extra_state()}
+
+
+def _check(ids: torch.Tensor) -> None:
+    if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
+        raise DataError(f"rows are numbered by whole numbers, not by {ids.dtype}")
 
 
 def _gathered(values: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
