@@ -69,6 +69,7 @@
 
 mod adaptive;
 mod batch;
+pub mod buckets;
 mod clip;
 mod count;
 mod dense;
