@@ -27,6 +27,7 @@ mod phases;
 mod plain;
 mod plan;
 mod purse;
+pub mod remote;
 mod run;
 mod schedule;
 mod session;

@@ -28,7 +28,8 @@ fn plan(selection: SelectionSettings) -> Plan {
 
 /// Counts units at rows, so that parts hold counts.
 fn by_counts() -> SelectionSettings {
-    SelectionSettings::CountThreshold { multiplier: 1.0, threshold: 3.0, rows_per_unit: 2 }
+    let (draws, domain, rows_per_unit) = (5, 50, 2);
+    SelectionSettings::LimitedDomain { draws, domain, rows_per_unit, epsilon: 1.0, delta: 1e-3 }
 }
 
 /// The part of some buckets, by a worker that has all units, in this order, on three threads or one.
