@@ -41,9 +41,6 @@ pub enum RemoteError {
          program of a worker has changed: bring them back, or begin a new run"
     )]
     Diverged(u64),
-    /// Another process has the run.
-    #[error("another process goes on with this run: stop it first")]
-    Busy,
     /// Parts are missing.
     #[error("the step cannot be made: buckets {}..{} are missing", .0.start, .0.end)]
     Missing(Range<u16>),
@@ -133,7 +130,7 @@ impl<A: Application> StepDriver<A> {
         let source = session.books.source().clone();
         let (folder, purse) = session.books.purse()?;
         let folder = folder.ok_or(RunError::NoPurse)?;
-        let journal = Journal::open(folder)?.ok_or(RemoteError::Busy)?;
+        let journal = Journal::open(folder)?;
         let task = session.application.task();
         let (sampler, state) =
             opened_as(PURPOSE, task, &plan, Some(folder), &source, start, purse, &mut ())?;

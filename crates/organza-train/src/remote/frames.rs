@@ -100,13 +100,19 @@ pub fn serve<T: Task, N: AsRef<[u8]>>(
     if kind != Kind::Job {
         return Err(WorkerError::NoOrder);
     }
-    let ended = answer_all(&mut input, &mut output, &job, read);
-    if let Err(error) = &ended
-        && !matches!(error, WorkerError::Pipe(_))
-    {
-        write_frame(&mut output, Kind::Failed, error.to_string().as_bytes())?;
+    match answer_all(&mut input, &mut output, &job, read) {
+        // The driver was killed: whoever takes its place starts workers of its own.
+        Err(WorkerError::Pipe(error)) if is_closed(&error) => Ok(()),
+        Err(error) => {
+            write_frame(&mut output, Kind::Failed, error.to_string().as_bytes())?;
+            Err(error)
+        }
+        Ok(()) => Ok(()),
     }
-    ended
+}
+
+fn is_closed(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::UnexpectedEof)
 }
 
 fn answer_all<T: Task, N: AsRef<[u8]>>(

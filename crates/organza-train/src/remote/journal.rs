@@ -2,10 +2,8 @@
 
 use crate::folder::{FolderError, RunFolder};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 
 const FILE: &str = "steps.txt";
-const LOCK: &str = "steps.lock";
 
 /// What each step since the last checkpoint was made of, in the private part of the folder.
 ///
@@ -18,24 +16,17 @@ const LOCK: &str = "steps.lock";
 /// at a step, and at a later one instead when the step is made again, would have two noises on one sum. So rows are noted
 /// before their values are handed out, and those that were read at a step are read there again, whoever asks.
 ///
-/// One process at a time has the journal, by a lock of the operating system that ends with the process.
+/// One process at a time has it: the one that has locked the ledger of the run.
 #[derive(Debug)]
 pub(super) struct Journal {
     made: BTreeMap<u64, u64>,
     read: BTreeMap<u64, BTreeSet<u32>>,
-    /// Held as long as the journal lives.
-    _lock: File,
 }
 
 impl Journal {
-    /// What was written before the driver was stopped; `None` if another process goes on with this run. A torn last line is
-    /// of something that was not handed out, and of noise that was not drawn.
-    pub(super) fn open(folder: &RunFolder) -> Result<Option<Self>, FolderError> {
-        let path = folder.private(LOCK);
-        let lock = File::create(&path).map_err(FolderError::file("write", &path))?;
-        if lock.try_lock().is_err() {
-            return Ok(None);
-        }
+    /// What was written before the driver was stopped. A torn last line is of something that was not handed out, and of noise
+    /// that was not drawn.
+    pub(super) fn open(folder: &RunFolder) -> Result<Self, FolderError> {
         let bytes = folder.read(&folder.private(FILE))?.unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
@@ -58,7 +49,7 @@ impl Journal {
                 _ => {}
             }
         }
-        Ok(Some(Self { made, read, _lock: lock }))
+        Ok(Self { made, read })
     }
 
     /// The rows that were read at a step.
@@ -121,8 +112,7 @@ mod tests {
     fn what_was_done_is_done_again_or_refused() {
         let place = tempfile::tempdir().unwrap();
         let folder = RunFolder::create(&place.path().join("run")).unwrap();
-        let mut journal = Journal::open(&folder).unwrap().unwrap();
-        assert!(Journal::open(&folder).unwrap().is_none(), "another has it");
+        let mut journal = Journal::open(&folder).unwrap();
         assert!(journal.note_rows(&folder, 3, &[7, 1]).unwrap());
         assert!(journal.note_rows(&folder, 3, &[1, 9]).unwrap());
         assert!(journal.note_sum(&folder, 3, 77).unwrap());
@@ -132,7 +122,7 @@ mod tests {
         let file = folder.private(FILE);
         let whole = std::fs::read_to_string(&file).unwrap();
         std::fs::write(&file, format!("{whole}4 rows 1")).unwrap();
-        let mut journal = Journal::open(&folder).unwrap().unwrap();
+        let mut journal = Journal::open(&folder).unwrap();
         assert_eq!((journal.rows(3), journal.rows(4)), (vec![1, 7, 9], vec![2]));
         assert!(journal.note_rows(&folder, 3, &[9, 7]).unwrap());
         assert!(!journal.note_rows(&folder, 3, &[8]).unwrap(), "it was made without this row");
@@ -141,6 +131,6 @@ mod tests {
         assert!(journal.note_rows(&folder, 4, &[12]).unwrap(), "it was not made");
         journal.clear(&folder).unwrap();
         drop(journal);
-        assert!(Journal::open(&folder).unwrap().unwrap().rows(4).is_empty());
+        assert!(Journal::open(&folder).unwrap().rows(4).is_empty());
     }
 }
