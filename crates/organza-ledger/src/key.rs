@@ -25,6 +25,11 @@ impl KeyFingerprint {
     pub fn new(bytes: [u8; 16]) -> Self {
         Self(bytes)
     }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
 }
 
 impl fmt::Display for KeyFingerprint {

@@ -170,6 +170,14 @@ impl Plan {
         self.adaptive().map(|adaptive| adaptive.settings)
     }
 
+    /// The grid of a step with a clip that was released, where the clip adapts; that of the plan if not.
+    pub(crate) fn grid_at(&self, clip: ReleasedClip) -> Grid {
+        match self.adaptive() {
+            Some(adaptive) => self.grid().at_clip(adaptive.within(clip.value())),
+            None => *self.grid(),
+        }
+    }
+
     /// The plan whose clip follows a quantile, from the clip of its settings on: the same event, of which the count of
     /// units within the clip takes a small part.
     ///

@@ -1,7 +1,6 @@
 //! Batches, and the only way from units to a sum.
 
 use crate::adaptive::ReleasedClip;
-use crate::clip::clip;
 use crate::due::{Due, NotPaid};
 use crate::gradient::UnitGradient;
 use crate::grid::Grid;
@@ -34,7 +33,7 @@ const MOST_PARTS: usize = 4_096;
 /// that covers it, and once: neither this sampler nor another of the same purpose and source draws it again.
 #[derive(Clone)]
 pub struct Sampler {
-    run: Arc<Run>,
+    pub(crate) run: Arc<Run>,
     units: Units,
 }
 
@@ -44,14 +43,15 @@ pub(crate) struct Run {
     /// What every step needs before it is drawn.
     pub(crate) due: Due,
     pub(crate) source: RandomSource,
-    pub(crate) pool: Pool,
+    pub(crate) pool: Arc<Pool>,
 }
 
 impl Sampler {
     pub(crate) fn new(plan: Plan, purpose: &str, units: Units, source: &RandomSource) -> Self {
         let neighbouring = plan.settings().neighbouring;
         let due = Due::new(purpose, plan.step_event().clone(), neighbouring, source);
-        let run = Run { plan, source: due.source.clone(), due, pool: Pool::default() };
+        let pool = Pool::new(plan.shared_shape(), plan.rows_per_unit(), plan.clips_candidates());
+        let run = Run { plan, source: due.source.clone(), due, pool };
         Self { run: Arc::new(run), units }
     }
 
@@ -75,7 +75,8 @@ impl Sampler {
         self.run.due.hand_out(step, paid)?;
         let Run { plan, source, .. } = &*self.run;
         let mut random = source.substream(Purpose::Batch, step, 0);
-        let mut batch = Batch { step, grid: *plan.grid(), memory: Lease::new(&self.run, 0) };
+        let memory = Lease::new(&self.run.pool, 0);
+        let mut batch = Batch { step, grid: *plan.grid(), run: self.run.clone(), memory };
         let joined = &mut batch.memory.units;
         match plan.groups() {
             None => joined.extend(poisson_subset(self.units.count(), plan.rate(), &mut random)),
@@ -100,15 +101,14 @@ pub struct Batch {
     step: u64,
     /// That of the clip of this step.
     grid: Grid,
+    run: Arc<Run>,
     memory: Lease,
 }
 
 impl Batch {
     /// The batch with a clip that an earlier step has released, where the plan's clip adapts.
     pub fn at_clip(mut self, clip: ReleasedClip) -> Self {
-        if let Some(adaptive) = self.memory.run.plan.adaptive() {
-            self.grid = self.grid.at_clip(adaptive.within(clip.value()));
-        }
+        self.grid = self.run.plan.grid_at(clip);
         self
     }
 
@@ -125,9 +125,10 @@ impl Batch {
         let size = self.units().len().div_ceil(of).max(1);
         (0..of)
             .map(|number| {
-                let mut memory = Lease::new(&self.memory.run, 1 + number);
+                let mut memory = Lease::new(&self.run.pool, 1 + number);
                 memory.units.extend(self.units().iter().skip(number * size).take(size));
-                let batch = Batch { step: self.step, grid: self.grid, memory };
+                let batch =
+                    Batch { step: self.step, grid: self.grid, run: self.run.clone(), memory };
                 BatchPart { part: Part { drawing, number, of }, batch }
             })
             .collect()
@@ -139,19 +140,12 @@ impl Batch {
     /// Each unit is asked for once and clipped as one, so it moves the sum by at most S1. This holds
     /// if what `gradient` writes for a unit depends on that unit and on what was released before,
     /// and on no other unit of the data.
-    pub fn sum(mut self, mut gradient: impl FnMut(u64, &mut UnitGradient)) -> BatchSum {
-        let grid = self.grid;
-        let candidates = self.memory.run.plan.clips_candidates();
-        let Memory { units, gradient: scratch, sum, .. } = &mut *self.memory;
-        for unit in units {
-            scratch.clear();
-            gradient(*unit, scratch);
-            if let Some(candidates) = candidates {
-                candidates.apply(scratch);
-            }
-            sum.add(&clip(scratch, &grid));
-        }
-        BatchSum { step: self.step, grid, memory: self.memory }
+    pub fn sum(self, gradient: impl FnMut(u64, &mut UnitGradient)) -> BatchSum {
+        let Self { step, grid, run, mut memory } = self;
+        let units = std::mem::take(&mut memory.units);
+        memory.add_units(units.iter().copied(), &grid, gradient);
+        memory.units = units;
+        BatchSum { step, grid, run, memory }
     }
 }
 
@@ -221,9 +215,10 @@ impl PartSum {
 
 /// The sum of a batch, ready for selection and noise by the plan that drew it.
 pub struct BatchSum {
-    step: u64,
-    grid: Grid,
-    memory: Lease,
+    pub(crate) step: u64,
+    pub(crate) grid: Grid,
+    pub(crate) run: Arc<Run>,
+    pub(crate) memory: Lease,
 }
 
 impl BatchSum {
@@ -248,7 +243,7 @@ impl BatchSum {
 
     /// Private selection: which coordinates or rows this step updates.
     pub fn select(mut self) -> Selected {
-        let Run { plan, source, .. } = &*self.memory.run.clone();
+        let Run { plan, source, .. } = &*self.run;
         let selector = plan.selector();
         let Memory { sum, workspace, indices, .. } = &mut *self.memory;
         let selection = match selector.by() {
@@ -261,7 +256,7 @@ impl BatchSum {
                 Choice::Some { by, indices }
             }
         };
-        Selected { step: self.step, grid: self.grid, memory: self.memory, selection }
+        Selected { step: self.step, grid: self.grid, run: self.run, memory: self.memory, selection }
     }
 }
 
@@ -275,6 +270,7 @@ impl std::fmt::Debug for BatchSum {
 pub struct Selected {
     step: u64,
     grid: Grid,
+    run: Arc<Run>,
     memory: Lease,
     selection: Choice,
 }
@@ -287,13 +283,13 @@ impl Selected {
 
     /// The second clip and the noise, on what was selected and nothing else.
     pub fn noise(self) -> Noised {
-        Noised::release(self.memory, self.selection, self.step, self.grid)
+        Noised::release(self.run, self.memory, self.selection, self.step, self.grid)
     }
 
     /// The noise on touched rows alone, where that on all others is left for later; `None` if `owed` is the
     /// right of another sampler, or for fewer steps.
     pub fn noise_touched(self, owed: &OwedNoise) -> Option<TouchedRows> {
-        let covered = owed.covers(&self.memory.run, self.step);
+        let covered = owed.covers(&self.run, self.step);
         covered.then(|| TouchedRows::release(self.memory, owed, self.step))
     }
 }

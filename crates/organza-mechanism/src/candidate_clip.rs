@@ -4,6 +4,7 @@ use crate::gradient::UnitGradient;
 use crate::plan::{NoiseSettings, Plan, PlanError, positive};
 use crate::scores::By;
 use organza_ledger::Neighbouring;
+use serde::{Deserialize, Serialize};
 
 /// Smaller clips than this would come too near to the least floats.
 const LEAST: f64 = 1e-30;
@@ -34,7 +35,8 @@ const MARGIN: f64 = 1.0 / (1 << 20) as f64;
 /// double precision to the norm S (1 - 2^-20), with errors of 2^-52 for each value and n 2^-52 for the norm of n, and
 /// rounding to floats makes it longer by at most 2^-24 of that and sqrt(n) 2^-150: no more than S altogether for n up to 2^28. The factor
 /// that takes it to the grid is at most 2^30 / S1, and truncation only shrinks.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct CandidateClip {
     by: By,
     /// S.

@@ -69,6 +69,7 @@
 
 mod adaptive;
 mod batch;
+pub mod buckets;
 mod candidate_clip;
 mod clip;
 mod count;

@@ -8,6 +8,7 @@ use crate::memory::{Lease, Memory};
 use crate::noise::{Projection, squares};
 use crate::random::{Secret, StepRandom};
 use crate::select::Choice;
+use std::sync::Arc;
 
 /// How many coordinates of a dense release share one substream.
 const BLOCK: u64 = 8_192;
@@ -20,6 +21,7 @@ const VISITED: usize = 1_024;
 /// coordinates; a dense release is drawn block by block when it is read, so that it never takes the
 /// space of a table, and reading a block again gives the same noise again.
 pub struct Noised {
+    run: Arc<Run>,
     /// Of a sparse release, runs and values with noise; of a dense one the touched rows without it.
     memory: Lease,
     /// The noise of this step.
@@ -55,8 +57,14 @@ impl Noised {
     /// How many coordinates a block of a dense release has; the last may have fewer.
     pub const BLOCK: u64 = BLOCK;
 
-    pub(crate) fn release(mut memory: Lease, selection: Choice, step: u64, grid: Grid) -> Self {
-        let Run { plan, source, .. } = &*memory.run.clone();
+    pub(crate) fn release(
+        run: Arc<Run>,
+        mut memory: Lease,
+        selection: Choice,
+        step: u64,
+        grid: Grid,
+    ) -> Self {
+        let Run { plan, source, .. } = &*run;
         let noise = plan.noise();
         let random = source.secret(Secret::Noise, step);
         let Memory { sum, workspace, release, indices, .. } = &mut *memory;
@@ -80,7 +88,7 @@ impl Noised {
                 Body::Sparse
             }
         };
-        Self { memory, random, body, scale, next_clip }
+        Self { run, memory, random, body, scale, next_clip }
     }
 
     /// What the next step clips to, released with this step; `None` if the plan's clip does not adapt.
@@ -90,7 +98,7 @@ impl Noised {
 
     /// Whether the noise came from a key that nobody can know; false for a seeded run.
     pub fn is_private(&self) -> bool {
-        self.memory.run.source.is_private()
+        self.run.source.is_private()
     }
 
     /// The number of blocks that [`Noised::block`] has.
@@ -114,7 +122,7 @@ impl Noised {
                 let first = block * BLOCK;
                 let end = coordinates.min(first + BLOCK);
                 let rows = DenseRows::from(&self.memory, projection, first);
-                let noise = self.memory.run.plan.noise();
+                let noise = self.run.plan.noise();
                 let mut dense =
                     DenseNoise::new(noise, self.scale, largest, rows, &self.random, block);
                 let mut values = [0.0; VISITED];

@@ -101,6 +101,41 @@ impl ClippedSum {
         &self.shape
     }
 
+    /// How many units it is of, without those that were not finite.
+    pub(crate) fn units(&self) -> u64 {
+        self.units
+    }
+
+    /// Whether units count at rows.
+    pub(crate) fn counts_rows(&self) -> bool {
+        self.rows_per_unit > 0
+    }
+
+    /// The values of a row that was touched, with the units that counted at it, if units count.
+    pub(crate) fn row_with_count(&self, row: u32) -> (&[i64], Option<u64>) {
+        let Some(number) = self.index.get(row) else { return (&[], None) };
+        let count = || self.counts.get(number).copied().unwrap_or(0);
+        (self.row_at(number), self.counts_rows().then(count))
+    }
+
+    /// Begins a sum that was made elsewhere; it is empty.
+    pub(crate) fn begin(&mut self, units: u64, not_finite: u64, within: i64) {
+        (self.units, self.not_finite, self.within) = (units, not_finite, within);
+    }
+
+    /// Adds a row of a sum that was made elsewhere, which no row before it was, with the units that counted at it.
+    pub(crate) fn push_row(&mut self, row: u32, count: u64, values: impl Iterator<Item = i64>) {
+        self.index.insert(row);
+        let start = self.values.len();
+        self.values.extend(values);
+        let length = self.values.len() - start;
+        self.places.push(Place { part: 0, start, length });
+        self.coordinates += length;
+        if self.counts_rows() {
+            self.counts.push(count);
+        }
+    }
+
     pub(crate) fn shared_shape(&self) -> &Arc<Shape> {
         &self.shape
     }

@@ -28,6 +28,7 @@ mod plain;
 mod plan;
 mod purse;
 mod refinement;
+pub mod remote;
 mod run;
 mod schedule;
 mod session;

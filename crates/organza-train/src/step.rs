@@ -32,7 +32,7 @@ pub(crate) fn private_step<T: Task + ?Sized>(
 
     // w, where the batch reads it.
     let mut weights = tables.read();
-    let size = units_of_a_part(batch.units());
+    let size = units_of_a_part(batch.units().len());
     draw_units(task, source, step, batch.units(), size, &mut weights);
 
     // g_j, clipped to S1, and summed; divided by the constant b when it is read.
@@ -107,9 +107,9 @@ fn draw_units<T: Task + ?Sized>(
 }
 
 /// How many units a thread takes: one part a thread, because joining parts costs.
-fn units_of_a_part(units: &[u64]) -> usize {
-    let threads = (units.len() / UNITS_OF_A_THREAD).clamp(1, rayon::current_num_threads());
-    units.len().div_ceil(threads).max(1)
+pub(crate) fn units_of_a_part(units: usize) -> usize {
+    let threads = (units / UNITS_OF_A_THREAD).clamp(1, rayon::current_num_threads());
+    units.div_ceil(threads).max(1)
 }
 
 /// The clipped sum of a batch's gradients, on as many threads as it is worth. Integer sums do not show how
@@ -122,7 +122,7 @@ fn batch_sum<T: Task + ?Sized>(task: &T, weights: &Reading<'_>, batch: Batch) ->
             task.gradient(unit, draws.next().unwrap_or_default(), rows, gradient);
         }
     };
-    let size = units_of_a_part(batch.units());
+    let size = units_of_a_part(batch.units().len());
     match batch.units().len().div_ceil(size) {
         0 | 1 => batch.sum(gradients(0)),
         parts => {

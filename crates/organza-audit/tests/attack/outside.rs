@@ -48,7 +48,8 @@ struct Way {
 
 impl Way {
     fn settings(&self, with: bool) -> NetworkSettings {
-        let mut engine = EngineSettings::new("network", Unit::User, PROMISED.epsilon, PROMISED.delta);
+        let mut engine =
+            EngineSettings::new("network", Unit::User, PROMISED.epsilon, PROMISED.delta);
         engine.privacy.units = Some(UNITS);
         // Every unit joins every batch: nothing hides in a batch that it did not join.
         engine.training.batch = UNITS as f64;
@@ -104,13 +105,8 @@ impl Way {
             let slope = |value: &f32| 4.0 * value + 0.5;
             let values: Vec<f32> = values.iter().map(slope).collect();
             let dense = vec![0.5; 3 * part.examples.len()];
-            let lookups = [Lookups {
-                table: 0,
-                per_example: 1,
-                rows: &rows,
-                values: &values,
-                pool: None,
-            }];
+            let lookups =
+                [Lookups { table: 0, per_example: 1, rows: &rows, values: &values, pool: None }];
             steps.add(&Gradients { lookups: &lookups, dense: &dense })?;
         }
         steps.finish().map(drop)

@@ -31,7 +31,7 @@ pub struct TouchedRows {
 
 impl TouchedRows {
     pub(crate) fn release(mut memory: Lease, owed: &OwedNoise, step: u64) -> Self {
-        let random = memory.run.source.secret(Secret::TouchedNoise, step);
+        let random = owed.run.source.secret(Secret::TouchedNoise, step);
         let Memory { sum, workspace, release, .. } = &mut *memory;
         release.list_touched(sum, workspace.rows());
         let largest = sum.largest();

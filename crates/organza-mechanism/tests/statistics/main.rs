@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 #![allow(unreachable_pub, reason = "a test crate has no outside")]
 
+mod buckets;
 mod histograms;
 mod integer_noise;
 mod lyu;

@@ -16,7 +16,7 @@ const POINTS: usize = 20;
 const PRECISION: f64 = 3e-4;
 /// The purpose of releasing the number of units.
 const UNITS: &str = "units";
-/// The purpose of steps.
+/// What the purposes of steps begin with: on one machine they have no other word, by workers they have.
 const TRAINING: &str = "training";
 
 /// What was spent, as the ledger says.
@@ -47,7 +47,7 @@ impl<S: RunSettings> RunFiles<S> {
         for end in 1..=ledger.charges.len() {
             if end % stride == 0 || end == ledger.charges.len() || end == 1 {
                 let paid = &ledger.charges[..end];
-                let training = paid.iter().filter(|charge| charge.purpose == TRAINING);
+                let training = paid.iter().filter(|it| it.purpose.starts_with(TRAINING));
                 let steps: u64 = training.map(|charge| charge.steps).sum();
                 curve.extend(price(paid).map(|epsilon| (steps as f64, epsilon)));
             }
@@ -64,7 +64,7 @@ impl<S: RunSettings> RunFiles<S> {
         for (name, charges) in parts {
             let name = if name == UNITS { "number of units".to_owned() } else { name };
             let steps = charges.iter().map(|charge| charge.steps).sum();
-            if let Some(noise) = noise_alone(&charges).filter(|_| name == TRAINING) {
+            if let Some(noise) = noise_alone(&charges).filter(|_| name.starts_with(TRAINING)) {
                 let with_noise = [&before[..], &noise].concat();
                 let (alone, together) = (price(&noise), price(&with_noise));
                 let name = format!("{name}: noise on gradients");

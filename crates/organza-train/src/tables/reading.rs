@@ -49,6 +49,12 @@ impl UnitDraws {
         reads(&self.numbers[start..], &mut self.rows);
     }
 
+    /// What was drawn for the unit at `place`; nothing beyond the last.
+    pub(crate) fn of_unit(&self, place: usize) -> &[u32] {
+        let start = place.checked_sub(1).map_or(0, |before| self.ends[before]);
+        self.ends.get(place).map_or(&[], |end| &self.numbers[start..*end])
+    }
+
     /// What was drawn for each unit, in their order.
     pub(crate) fn of_units(&self) -> impl Iterator<Item = &[u32]> {
         let starts = std::iter::once(&0).chain(&self.ends);

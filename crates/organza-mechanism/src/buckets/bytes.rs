@@ -1,0 +1,232 @@
+//! The sum of some buckets as bytes, on its way to where all are joined.
+//!
+//! ```text
+//! magic, version │ run │ step │ clip │ first bucket, end │ units │ not finite │ within │ rows
+//!     each row, ascending: number │ units that count at it, if any count │ bytes of a value │ values
+//! checksum of all before
+//! ```
+//!
+//! All numbers are little-endian. Values of a row take as many bytes as the largest of them needs. The bytes are the same
+//! for the same sum, whatever the order in which it was made. *Not private*, their number neither.
+
+use super::{BUCKETS, BatchOrder};
+use crate::grid::STEPS_OF_CLIP;
+use crate::sum::ClippedSum;
+use organza_ledger::KeyFingerprint;
+use std::ops::Range;
+use thiserror::Error;
+
+const MAGIC: &[u8; 8] = b"organza\x01";
+/// Bytes of the checksum.
+const CHECKSUM: usize = 8;
+
+/// Why a part of a batch, or an order for one, is not taken.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum PartError {
+    /// It is no part, or not whole.
+    #[error("the part of the batch is damaged ({0}): let its worker sum it again")]
+    Damaged(&'static str),
+    /// It is of another run.
+    #[error("the part or order is of another run, or of another purpose")]
+    OtherRun,
+    /// It is of another step, or of this one with another clip.
+    #[error(
+        "a part of step {found} came while parts of step {expected} are gathered, or with another clip: it is left out"
+    )]
+    OtherStep {
+        /// The step whose parts are gathered.
+        expected: u64,
+        /// That of the part.
+        found: u64,
+    },
+    /// Some of its buckets are there already.
+    #[error("buckets {}..{} are there already, at least in part: a unit must not count twice", buckets.start, buckets.end)]
+    Double {
+        /// Its buckets.
+        buckets: Range<u16>,
+    },
+    /// A worker has other tables than the run.
+    #[error("the worker has tables of another shape than the run: give both the same settings")]
+    OtherTables,
+    /// A worker has keys of other buckets than those of its units.
+    #[error("the worker has keys of buckets {}..{} and units of {}..{}", keys.start, keys.end, units.start, units.end)]
+    OtherBuckets {
+        /// The buckets of the keys.
+        keys: Range<u16>,
+        /// Those of the units.
+        units: Range<u16>,
+    },
+}
+
+/// Reads numbers off bytes.
+pub(super) struct Reader<'a>(pub(super) &'a [u8]);
+
+impl<'a> Reader<'a> {
+    const SHORT: PartError = PartError::Damaged("it is too short");
+
+    pub(super) fn take<const N: usize>(&mut self) -> Result<[u8; N], PartError> {
+        let (taken, rest) = self.0.split_first_chunk().ok_or(Self::SHORT)?;
+        self.0 = rest;
+        Ok(*taken)
+    }
+
+    fn number(&mut self) -> Result<u64, PartError> {
+        Ok(u64::from_le_bytes(self.take()?))
+    }
+
+    fn slice(&mut self, length: usize) -> Result<&'a [u8], PartError> {
+        let (taken, rest) = self.0.split_at_checked(length).ok_or(Self::SHORT)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    pub(super) fn end(&self) -> Result<(), PartError> {
+        if self.0.is_empty() { Ok(()) } else { Err(PartError::Damaged("it is too long")) }
+    }
+}
+
+/// What a part is of.
+pub(super) struct PartHeader<'a> {
+    pub(super) order: BatchOrder,
+    pub(super) buckets: Range<u16>,
+    /// The sum.
+    sum: &'a [u8],
+}
+
+impl<'a> PartHeader<'a> {
+    pub(super) fn of(part: &'a [u8]) -> Result<Self, PartError> {
+        let whole = part.split_last_chunk::<CHECKSUM>();
+        let (body, sum) = whole.ok_or(PartError::Damaged("it is too short"))?;
+        if checksum(body) != u64::from_le_bytes(*sum) {
+            return Err(PartError::Damaged("its checksum is wrong"));
+        }
+        let mut reader = Reader(body);
+        if reader.take()? != *MAGIC {
+            return Err(PartError::Damaged("it is of another version, or no part"));
+        }
+        let run = KeyFingerprint::new(reader.take()?);
+        let (step, clip) = (reader.number()?, f64::from_le_bytes(reader.take()?));
+        let [start, end] = [u16::from_le_bytes(reader.take()?), u16::from_le_bytes(reader.take()?)];
+        if start >= end || end > BUCKETS {
+            return Err(PartError::Damaged("it is of no buckets"));
+        }
+        Ok(Self { order: BatchOrder { run, step, clip }, buckets: start..end, sum: reader.0 })
+    }
+}
+
+/// The bytes of a part.
+pub(super) fn write_part(order: &BatchOrder, buckets: &Range<u16>, sum: &ClippedSum) -> Vec<u8> {
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend(order.to_bytes());
+    bytes.extend(buckets.start.to_le_bytes());
+    bytes.extend(buckets.end.to_le_bytes());
+    sum.write(&mut bytes);
+    bytes.extend(checksum(&bytes).to_le_bytes());
+    bytes
+}
+
+/// Reads the sum of a part into one that is empty.
+pub(super) fn read_part(part: &[u8], sum: &mut ClippedSum) -> Result<(), PartError> {
+    sum.read(PartHeader::of(part)?.sum)
+}
+
+/// A number by which damage is noticed; nobody is kept from anything by it.
+fn checksum(bytes: &[u8]) -> u64 {
+    const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mix = |sum: u64, word: u64| (sum.rotate_left(29) ^ word).wrapping_mul(MIX);
+    let (words, rest) = bytes.as_chunks::<8>();
+    let sum =
+        words.iter().fold(bytes.len() as u64, |sum, word| mix(sum, u64::from_le_bytes(*word)));
+    rest.iter().fold(sum, |sum, byte| mix(sum, u64::from(*byte)))
+}
+
+/// How many bytes hold all of `values`, with their signs.
+fn width(values: &[i64]) -> usize {
+    // A negative number has as many bits as that of which it is the complement.
+    let bits = values.iter().fold(0, |bits, value| bits | (value ^ value >> 63).cast_unsigned());
+    (64 - bits.leading_zeros()) as usize / 8 + 1
+}
+
+impl ClippedSum {
+    fn write(&self, to: &mut Vec<u8>) {
+        let mut rows = Vec::new();
+        self.sorted_rows(&mut rows);
+        for number in [self.units(), self.not_finite(), self.within().cast_unsigned()] {
+            to.extend(number.to_le_bytes());
+        }
+        to.extend((rows.len() as u64).to_le_bytes());
+        for row in rows {
+            let (values, count) = self.row_with_count(row);
+            let width = width(values);
+            to.extend(row.to_le_bytes());
+            to.extend(count.iter().flat_map(|count| count.to_le_bytes()));
+            to.push(width as u8);
+            to.reserve(width * values.len());
+            for value in values {
+                to.extend_from_slice(&value.to_le_bytes()[..width]);
+            }
+        }
+    }
+
+    /// Reads a sum that was written, into one that is empty: no value is larger than its units can make it, so that whatever
+    /// is added up later has room.
+    fn read(&mut self, bytes: &[u8]) -> Result<(), PartError> {
+        let mut reader = Reader(bytes);
+        let [units, not_finite, within] = [reader.number()?, reader.number()?, reader.number()?];
+        let within = within.cast_signed();
+        let counted = units.checked_add(not_finite).filter(|all| *all < 1 << 32);
+        if counted.is_none() || within.unsigned_abs() >= 1 << 32 {
+            return Err(PartError::Damaged("it has more units than any batch"));
+        }
+        self.begin(units, not_finite, within);
+        // One unit moves a value by the clip at most.
+        let most = units * STEPS_OF_CLIP as u64;
+        let counts = self.counts_rows();
+        let mut next = 0_u64;
+        for _ in 0..reader.number()? {
+            let row = u32::from_le_bytes(reader.take()?);
+            if u64::from(row) < next {
+                return Err(PartError::Damaged("its rows do not ascend"));
+            }
+            next = u64::from(row) + 1;
+            let count = if counts { reader.number()? } else { 0 };
+            let width = usize::from(u8::from_le_bytes(reader.take()?));
+            let length = self.shape().row(row).map(|(_, length)| length);
+            let length = length.ok_or(PartError::Damaged("it has a row that no table has"))?;
+            if !(1..=8).contains(&width) || count > units {
+                return Err(PartError::Damaged("its rows make no sense"));
+            }
+            let values = reader.slice(length * width)?.chunks_exact(width);
+            let mut large = false;
+            self.push_row(
+                row,
+                count,
+                values.map(|bytes| {
+                    let mut word = [0; 8];
+                    word[8 - width..].copy_from_slice(bytes);
+                    let value = i64::from_le_bytes(word) >> (8 * (8 - width));
+                    large |= value.unsigned_abs() > most;
+                    value
+                }),
+            );
+            if large {
+                return Err(PartError::Damaged("a value is larger than its units can make it"));
+            }
+        }
+        reader.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_take_as_many_bytes_as_they_need() {
+        for (value, bytes) in [(0, 1), (127, 1), (-128, 1), (128, 2), (-129, 2), (i64::MAX, 8)] {
+            assert_eq!(width(&[0, value, 0]), bytes, "{value}");
+        }
+        assert_eq!(width(&[i64::MIN, 5]), 8);
+        assert_eq!(width(&[]), 1);
+    }
+}

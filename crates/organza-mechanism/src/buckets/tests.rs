@@ -1,0 +1,200 @@
+//! Parts of batches: joined they are the whole, and nothing but all of them once is joined.
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::batch::BatchSum;
+use crate::{
+    AdaptiveClip, By, NoiseSettings, Plan, PlanSettings, RandomSource, ReleasedClip, Sampler,
+    SelectionSettings, Shape,
+};
+use organza_ledger::Neighbouring;
+use organza_ledger::testing::paid;
+use std::ops::Range;
+
+const UNITS: u64 = 3_000;
+
+fn plan(selection: SelectionSettings) -> Plan {
+    Plan::new(PlanSettings {
+        shape: Shape::tables(&[(500, 3), (4, 7)]).unwrap(),
+        neighbouring: Neighbouring::AddRemove,
+        rate: 0.2,
+        expected_batch: 600.0,
+        clip: 1.0,
+        selection,
+        noise: NoiseSettings::Gaussian { multiplier: 1.0, second_clip: None },
+    })
+    .unwrap()
+}
+
+/// Counts units at rows, so that parts hold counts.
+fn by_counts() -> SelectionSettings {
+    let (draws, domain, rows_per_unit) = (5, 50, 2);
+    SelectionSettings::LimitedDomain { draws, domain, rows_per_unit, epsilon: 1.0, delta: 1e-3 }
+}
+
+/// The part of some buckets, by a worker that has all units, in this order, on three threads or one.
+fn part(sampler: &Sampler, order: &BatchOrder, buckets: Range<u16>, turned: bool) -> Vec<u8> {
+    let mut numbers: Vec<u64> = (0..UNITS).collect();
+    if turned {
+        numbers.reverse();
+    }
+    let names = numbers.iter().map(|number| number.to_be_bytes());
+    let units = BucketUnits::by_name(names, buckets.clone());
+    let keys = BucketKeys::from_bytes(&sampler.bucket_keys(buckets).expose()).unwrap();
+    let shape = Shape::tables(&[(500, 3), (4, 7)]).unwrap();
+    let worker = BucketSampler::new(sampler.worker_settings().unwrap(), shape, keys, units);
+    let batch = worker.unwrap().batch(&BatchOrder::from_bytes(&order.to_bytes()).unwrap()).unwrap();
+    let mut drawn = Vec::new();
+    for places in [0..batch.count() / 2, batch.count() / 2..batch.count()] {
+        batch.draw(places, |unit, random| drawn.push((unit, random.word())));
+    }
+    assert!(drawn.iter().map(|(unit, _)| *unit).eq(batch.units()));
+    let each = if turned { batch.count().div_ceil(3) } else { usize::MAX };
+    batch.sum(each, |place, unit, gradient| {
+        assert_eq!(drawn[place].0, unit);
+        let number = numbers[unit as usize] as u32;
+        for row in [number % 40, 40 + number % 460, 500 + number % 4] {
+            let values = gradient.row(row).unwrap();
+            values.iter_mut().zip(0..).for_each(|(value, at)| *value += (number * (at + 3)) as f32);
+            // What chance decides is in the sum as well.
+            values[0] -= (drawn[place].1 % 1_000) as f32;
+        }
+        if number % 97 == 0 {
+            gradient.row(3).unwrap()[0] = f32::NAN;
+        }
+    })
+}
+
+fn gathered(sampler: &Sampler, step: u64) -> GatheredBatch {
+    sampler.gather(step, &paid(sampler.charge(step..step + 1))).unwrap()
+}
+
+/// The joined sum of parts of these buckets, in this order.
+fn joined(plan: &Plan, cuts: &[u16], turned: bool) -> BatchSum {
+    let sampler = plan.sampler("training", 0, &RandomSource::from_seed(5));
+    let mut batch = gathered(&sampler, 7);
+    let ends = cuts.iter().copied().chain([BUCKETS]);
+    let mut ranges: Vec<Range<u16>> =
+        [0].iter().chain(cuts).copied().zip(ends).map(|(start, end)| start..end).collect();
+    if turned {
+        ranges.reverse();
+    }
+    for buckets in ranges {
+        let bytes = part(&sampler, &batch.order(), buckets.clone(), turned);
+        assert_eq!(batch.add(&bytes), Ok(buckets));
+    }
+    batch.join().unwrap()
+}
+
+fn released(sum: BatchSum) -> Vec<(u64, Vec<u32>)> {
+    let mut values = Vec::new();
+    sum.select().noise().visit(|first, run| {
+        values.push((first, run.iter().map(|value| value.to_bits()).collect()));
+    });
+    values
+}
+
+#[test]
+fn parts_of_any_buckets_make_the_same_sum_and_release() {
+    let by = By::Coordinate;
+    let drawn = SelectionSettings::Exponential { by, draws: 9, epsilon: 1.0, cap: 0.1 };
+    for selection in [SelectionSettings::Everything, by_counts(), drawn] {
+        let plan = plan(selection);
+        let whole = joined(&plan, &[], false);
+        assert!(whole.not_finite() > 0);
+        let (digest, within) = (whole.digest(), whole.before_noise().1);
+        let released_whole = released(whole);
+        assert!(!released_whole.is_empty());
+        for (cuts, turned) in [(&[][..], true), (&[2_048], false), (&[1, 700, 4_095], true)] {
+            let sum = joined(&plan, cuts, turned);
+            assert_eq!((sum.digest(), sum.before_noise().1), (digest, within), "{cuts:?}");
+            assert!(released(sum) == released_whole, "{cuts:?}");
+        }
+    }
+}
+
+#[test]
+fn a_part_is_taken_once_and_where_it_belongs() {
+    let plan = plan(SelectionSettings::Everything);
+    let source = RandomSource::from_seed(5);
+    let sampler = plan.sampler("training", 0, &source);
+    let mut batch = gathered(&sampler, 3);
+    let order = batch.order();
+    let made = |order: &BatchOrder, buckets| part(&sampler, order, buckets, false);
+    let half = made(&order, 0..2_048);
+    assert_eq!(batch.add(&half), Ok(0..2_048));
+    // Twice, as it is or in other parts: the broken twin would count its units twice.
+    for buckets in [0..2_048, 0..1, 2_047..2_050, 0..BUCKETS] {
+        let again = made(&order, buckets.clone());
+        assert_eq!(batch.add(&again), Err(PartError::Double { buckets }));
+    }
+    let late = BatchOrder { step: 2, ..order };
+    let other = PartError::OtherStep { expected: 3, found: 2 };
+    assert_eq!(batch.add(&made(&late, 2_048..BUCKETS)), Err(other));
+    let clip = BatchOrder { clip: 2.0, ..order };
+    let other = PartError::OtherStep { expected: 3, found: 3 };
+    assert_eq!(batch.add(&made(&clip, 2_048..BUCKETS)), Err(other));
+    let foreign = plan.sampler("training", 0, &RandomSource::from_seed(6));
+    let foreign_order = gathered(&foreign, 3).order();
+    let bytes = part(&foreign, &foreign_order, 2_048..BUCKETS, false);
+    assert_eq!(batch.add(&bytes), Err(PartError::OtherRun));
+    let curve = plan.sampler("curve", 0, &source);
+    let bytes = part(&curve, &gathered(&curve, 3).order(), 2_048..BUCKETS, false);
+    assert_eq!(batch.add(&bytes), Err(PartError::OtherRun), "another purpose");
+    assert_eq!(batch.add(&made(&order, 2_048..4_000)), Ok(2_048..4_000));
+    assert_eq!(batch.missing(), [4_000..BUCKETS]);
+    assert!(batch.join().is_none(), "units of these buckets are missing");
+    assert!(sampler.gather(3, &paid(sampler.charge(3..4))).is_err(), "its turn has passed");
+}
+
+#[test]
+fn what_is_damaged_is_refused() {
+    let plan = plan(by_counts());
+    let sampler = plan.sampler("training", 0, &RandomSource::from_seed(5));
+    let mut batch = gathered(&sampler, 3);
+    let bytes = part(&sampler, &batch.order(), 0..40, false);
+    for end in 0..bytes.len() {
+        assert!(matches!(batch.add(&bytes[..end]), Err(PartError::Damaged(_))), "{end}");
+    }
+    for place in 0..bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[place] ^= 0x40;
+        assert!(batch.add(&damaged).is_err(), "{place}");
+    }
+    assert_eq!(batch.add(&bytes), Ok(0..40));
+}
+
+/// A clip that was released goes to the workers with the order.
+#[test]
+fn workers_clip_to_what_was_released() {
+    let plan = plan(SelectionSettings::Everything).adapting(AdaptiveClip::new(0.5, 1.0)).unwrap();
+    let sums = [0.01, 1.0].map(|clip| {
+        let sampler = plan.sampler("training", 0, &RandomSource::from_seed(5));
+        let mut batch = gathered(&sampler, 3).at_clip(ReleasedClip::saved(clip));
+        let bytes = part(&sampler, &batch.order(), 0..BUCKETS, false);
+        batch.add(&bytes).unwrap();
+        batch.join().unwrap().before_noise().0
+    });
+    // All gradients are beyond both clips, and in steps of the clip the same.
+    assert_eq!(sums[0], sums[1]);
+}
+
+#[test]
+fn nothing_private_is_printed() {
+    let plan = plan(SelectionSettings::Everything);
+    let sampler = plan.sampler("training", 0, &RandomSource::from_seed(5));
+    let keys = sampler.bucket_keys(3..5);
+    assert_eq!(
+        format!("{keys:?} {:?}", gathered(&sampler, 1)),
+        "BucketKeys(3..5) GatheredBatch(step 1)"
+    );
+    let units = BucketUnits::by_name(["one", "other"], 3..5);
+    let shape = Shape::tables(&[(500, 3), (4, 7)]).unwrap();
+    let settings = sampler.worker_settings().unwrap();
+    let worker = BucketSampler::new(settings.clone(), shape.clone(), keys.clone(), units).unwrap();
+    assert_eq!(format!("{worker:?}"), "BucketSampler(BucketUnits(3..5))");
+    let others = BucketUnits::by_name(["one"], 3..6);
+    assert!(BucketSampler::new(settings.clone(), shape, keys.clone(), others.clone()).is_err());
+    let other = Shape::table(500, 3).unwrap();
+    assert!(BucketSampler::new(settings, other, keys, others).is_err());
+}

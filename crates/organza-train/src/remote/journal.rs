@@ -1,0 +1,136 @@
+//! The journal of a driver: a step that is made again has to be made of the same sum, from the same rows.
+
+use crate::folder::{FolderError, RunFolder};
+use std::collections::{BTreeMap, BTreeSet};
+
+const FILE: &str = "steps.txt";
+
+/// What each step since the last checkpoint was made of, in the private part of the folder.
+///
+/// # Privacy
+/// A driver that goes on after it was killed makes these steps again with the same noise. That is a copy of what was
+/// released as long as the sums under the noise are the same. Workers may have other data since, or another program: a sum that
+/// differs is refused before the noise, since two sums with one noise show their difference.
+///
+/// Where tables owe noise, that of a row is drawn when the row is read, by a name that holds the step. A row that was read
+/// at a step, and at a later one instead when the step is made again, would have two noises on one sum. So rows are noted
+/// before their values are handed out, and those that were read at a step are read there again, whoever asks.
+///
+/// One process at a time has it: the one that has locked the ledger of the run.
+#[derive(Debug)]
+pub(super) struct Journal {
+    made: BTreeMap<u64, u64>,
+    read: BTreeMap<u64, BTreeSet<u32>>,
+}
+
+impl Journal {
+    /// What was written before the driver was stopped. A torn last line is of something that was not handed out, and of noise
+    /// that was not drawn.
+    pub(super) fn open(folder: &RunFolder) -> Result<Self, FolderError> {
+        let bytes = folder.read(&folder.private(FILE))?.unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
+        if whole.len() < text.len() {
+            folder.write(&folder.private(FILE), whole.as_bytes())?;
+        }
+        let (mut made, mut read) = (BTreeMap::new(), BTreeMap::<u64, BTreeSet<u32>>::new());
+        for line in whole.lines() {
+            let mut words = line.split(' ');
+            let Some(step) = words.next().and_then(|word| word.parse().ok()) else { continue };
+            match words.next() {
+                Some("sum") => {
+                    let digest = words.next().and_then(|word| u64::from_str_radix(word, 16).ok());
+                    made.extend(digest.map(|digest| (step, digest)));
+                }
+                Some("rows") => {
+                    let rows = words.filter_map(|word| word.parse::<u32>().ok());
+                    read.entry(step).or_default().extend(rows);
+                }
+                _ => {}
+            }
+        }
+        Ok(Self { made, read })
+    }
+
+    /// The rows that were read at a step.
+    pub(super) fn rows(&self, step: u64) -> Vec<u32> {
+        self.read.get(&step).into_iter().flatten().copied().collect()
+    }
+
+    /// Notes rows that are about to be read; false if the step was made without some of them before.
+    pub(super) fn note_rows(
+        &mut self,
+        folder: &RunFolder,
+        step: u64,
+        rows: &[u32],
+    ) -> Result<bool, FolderError> {
+        let known = self.read.entry(step).or_default();
+        let fresh: Vec<u32> = rows.iter().copied().filter(|row| !known.contains(row)).collect();
+        if fresh.is_empty() {
+            return Ok(true);
+        }
+        if self.made.contains_key(&step) {
+            return Ok(false);
+        }
+        let words: Vec<String> = fresh.iter().map(u32::to_string).collect();
+        folder.append(&folder.private(FILE), &format!("{step} rows {}", words.join(" ")))?;
+        known.extend(fresh);
+        Ok(true)
+    }
+
+    /// Notes what a step is made of; false if it was made of something else before.
+    pub(super) fn note_sum(
+        &mut self,
+        folder: &RunFolder,
+        step: u64,
+        digest: u64,
+    ) -> Result<bool, FolderError> {
+        match self.made.get(&step) {
+            Some(before) => Ok(*before == digest),
+            None => {
+                folder.append(&folder.private(FILE), &format!("{step} sum {digest:016x}"))?;
+                self.made.insert(step, digest);
+                Ok(true)
+            }
+        }
+    }
+
+    /// Forgets all steps, after a checkpoint that holds them.
+    pub(super) fn clear(&mut self, folder: &RunFolder) -> Result<(), FolderError> {
+        self.made.clear();
+        self.read.clear();
+        folder.write(&folder.private(FILE), b"")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn what_was_done_is_done_again_or_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = RunFolder::create(&place.path().join("run")).unwrap();
+        let mut journal = Journal::open(&folder).unwrap();
+        assert!(journal.note_rows(&folder, 3, &[7, 1]).unwrap());
+        assert!(journal.note_rows(&folder, 3, &[1, 9]).unwrap());
+        assert!(journal.note_sum(&folder, 3, 77).unwrap());
+        assert!(journal.note_rows(&folder, 4, &[2]).unwrap());
+        drop(journal);
+        // Killed while it noted another row.
+        let file = folder.private(FILE);
+        let whole = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(&file, format!("{whole}4 rows 1")).unwrap();
+        let mut journal = Journal::open(&folder).unwrap();
+        assert_eq!((journal.rows(3), journal.rows(4)), (vec![1, 7, 9], vec![2]));
+        assert!(journal.note_rows(&folder, 3, &[9, 7]).unwrap());
+        assert!(!journal.note_rows(&folder, 3, &[8]).unwrap(), "it was made without this row");
+        assert!(!journal.note_sum(&folder, 3, 78).unwrap(), "it was made of another sum");
+        assert!(journal.note_sum(&folder, 3, 77).unwrap());
+        assert!(journal.note_rows(&folder, 4, &[12]).unwrap(), "it was not made");
+        journal.clear(&folder).unwrap();
+        drop(journal);
+        assert!(Journal::open(&folder).unwrap().rows(4).is_empty());
+    }
+}

@@ -1,0 +1,73 @@
+//! Steps whose gradients are computed by other processes, on this machine or on others: workers hold units, a driver
+//! holds the key, the ledger and the tables.
+//!
+//! ```text
+//! StepDriver ─job(buckets)─▶ StepWorker          once: what the plan says, and the keys of these buckets
+//!            ─order()─────▶  who joins, what chance decides, which rows their gradients read
+//!            ◀─Asks────────  rows
+//!            ─rows(asks)──▶  gradients, clipped, summed as whole numbers
+//!            ◀─Part────────  bytes
+//!            ─add(part), make()─▶ select, noise, move, save
+//! ```
+//!
+//! All messages are bytes, so that anything may carry them: pipes ([`LocalWorkers`]), actors of an engine, a network.
+//!
+//! # Privacy
+//! **A worker** sees the data of its own units, who of them joined each batch, and the rows that their gradients read, as they
+//! are after steps that were released. It has no key but those of its buckets, so it can neither see who joins elsewhere nor
+//! take noise off; see [`organza_mechanism::buckets`]. It is trusted to clip: a worker that does not follow its program can
+//! put anything into its part.
+//!
+//! **The driver** sees sums without noise, and has the key of the noise. It is the one that all trust, as in a run on one
+//! machine; but it needs no data. Its folder holds what that of any run holds.
+//!
+//! **Messages** from the driver to workers hold rows of released tables, and jobs hold keys of buckets. Messages to the
+//! driver hold which rows were read and sums without noise: all of them are as private as the data, their lengths too.
+//! Nothing here encrypts them: whatever carries them has to.
+//!
+//! **Once.** Each step is charged before its order is given, and its noise is drawn when all parts are there, each bucket
+//! once. Late parts, parts that come twice and parts of other steps are refused, and change nothing. A driver that was
+//! killed makes the steps since its checkpoint again, of the same sums or not at all.
+//!
+//! **Bits.** They follow the seed, the settings and the data, and neither the number of workers and threads nor who was killed
+//! when. They differ from those of [`Session::train`](crate::Session::train), which draws batches of units by number,
+//! under another purpose.
+
+mod driver;
+mod frames;
+mod journal;
+mod local;
+mod messages;
+mod worker;
+
+pub use driver::{RemoteError, StepDriver};
+pub use frames::{WorkerError, serve};
+pub use local::{LocalWorkers, StepTraffic};
+pub use messages::{Job, MessageError, Reply};
+pub use organza_mechanism::buckets::{BUCKETS, bucket};
+pub use worker::StepWorker;
+
+use std::ops::Range;
+
+/// The buckets of worker `number` of `of`: all of them are somebody's, within one the same number each.
+pub fn buckets_of(number: usize, of: usize) -> Range<u16> {
+    let of = of.clamp(1, usize::from(BUCKETS));
+    let start = |number: usize| (number.min(of) * usize::from(BUCKETS) / of) as u16;
+    start(number)..start(number + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_bucket_is_somebodys() {
+        for of in [1, 2, 3, 7, 4_096] {
+            let ranges: Vec<Range<u16>> = (0..of).map(|number| buckets_of(number, of)).collect();
+            assert_eq!((ranges[0].start, ranges[of - 1].end), (0, BUCKETS));
+            assert!(ranges.windows(2).all(|pair| pair[0].end == pair[1].start));
+            assert!(ranges.iter().all(|range| !range.is_empty()));
+        }
+        assert!(buckets_of(7, 3).is_empty());
+    }
+}

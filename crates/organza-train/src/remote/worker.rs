@@ -1,0 +1,186 @@
+//! A worker: its units' part of each step.
+
+use super::messages::{Job, MessageError, Reply, asks, read_rows};
+use crate::step::units_of_a_part;
+use crate::tables::UnitDraws;
+use crate::task::Task;
+use organza_mechanism::buckets::{BatchOrder, BucketBatch, BucketSampler, BucketUnits, PartError};
+use organza_mechanism::{ReadRows, Shape};
+use rayon::prelude::*;
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::{Mutex, PoisonError};
+
+/// Computes the part of its units in each step that it is ordered to, over the units of a task.
+///
+/// It keeps nothing between steps: one that was restarted gives the same bytes to the same order.
+pub struct StepWorker<T> {
+    task: T,
+    shape: Shape,
+    sampler: BucketSampler,
+    left_out: u64,
+    /// The step that it is at.
+    drawn: Option<Drawn>,
+}
+
+struct Drawn {
+    order: BatchOrder,
+    batch: BucketBatch,
+    /// How many units a thread takes.
+    each: usize,
+    draws: Vec<UnitDraws>,
+    rows: HeldRows,
+}
+
+impl<T: Task> StepWorker<T> {
+    /// A worker for the units of `task` that fall into the buckets of `job`: unit 0 has the first of `names`, by which it is
+    /// known wherever it is. Other units are left out.
+    ///
+    /// # Errors
+    /// If the run has tables of another shape, or units are in groups.
+    pub fn new<N: AsRef<[u8]>>(
+        task: T,
+        names: impl IntoIterator<Item = N>,
+        job: &Job,
+    ) -> Result<Self, MessageError> {
+        let shape = task.shape().map_err(|_| PartError::OtherTables)?;
+        let Job { settings, keys } = job.clone();
+        let names = names.into_iter().take(usize::try_from(task.units()).unwrap_or(usize::MAX));
+        let units = BucketUnits::by_name(names, keys.buckets());
+        let left_out = units.left_out();
+        let sampler = BucketSampler::new(settings, shape.clone(), keys, units)?;
+        Ok(Self { task, shape, sampler, left_out, drawn: None })
+    }
+
+    /// How many units were left out, as their buckets are others'. *Not private.* None where data was divided by
+    /// [`bucket`](super::bucket).
+    pub fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// Draws who joins the batch of an order, and asks for the rows that their gradients read; or hands over the part, if
+    /// there are none.
+    ///
+    /// # Errors
+    /// If the order is of another run.
+    pub fn order(&mut self, order: &[u8]) -> Result<Reply, MessageError> {
+        let order = BatchOrder::from_bytes(order)?;
+        let batch = self.sampler.batch(&order)?;
+        let each = units_of_a_part(batch.count());
+        let task = &self.task;
+        let draw_part = |part: usize| {
+            let mut drawn = UnitDraws::default();
+            batch.draw(part * each..(part + 1) * each, |unit, random| {
+                let draw = |numbers: &mut Vec<u32>| task.draw(unit, random, numbers);
+                drawn.push(draw, |draw, rows| {
+                    task.reads(unit, draw, &mut |row| rows.push(row));
+                });
+            });
+            drawn
+        };
+        let parts = batch.count().div_ceil(each);
+        let mut draws: Vec<UnitDraws> = (0..parts).into_par_iter().map(draw_part).collect();
+        let mut asked: Vec<u32> =
+            draws.iter_mut().flat_map(|part| std::mem::take(&mut part.rows)).collect();
+        asked.par_sort_unstable();
+        asked.dedup();
+        asked.retain(|row| self.shape.row(*row).is_some());
+        let widest = task.tables().iter().map(|(_, dimensions)| *dimensions).max();
+        let rows = HeldRows::new(self.shape.clone(), widest.unwrap_or(0) as usize);
+        self.drawn = Some(Drawn { order, batch, each, draws, rows });
+        if asked.is_empty() { Ok(self.sum()) } else { Ok(Reply::Asks(asks(&order, &asked))) }
+    }
+
+    /// Takes rows that it asked for, and hands over the part; or asks for others, which gradients read without having said
+    /// so.
+    ///
+    /// # Errors
+    /// If the rows are of another step than its last order.
+    pub fn rows(&mut self, rows: &[u8]) -> Result<Reply, MessageError> {
+        let drawn = self.drawn.as_mut().ok_or(MessageError::OtherStep)?;
+        let held = &mut drawn.rows;
+        read_rows(rows, &drawn.order, &self.shape, |row, values| held.insert(row, values))?;
+        Ok(self.sum())
+    }
+
+    fn sum(&mut self) -> Reply {
+        let Some(drawn) = &mut self.drawn else { return Reply::Part(Vec::new()) };
+        let Drawn { order, batch, each, draws, rows } = drawn;
+        let part = batch.sum(*each, |place, unit, gradient| {
+            let draw = draws[place / *each].of_unit(place % *each);
+            self.task.gradient(unit, draw, rows, gradient);
+        });
+        let missing = rows.take_missing();
+        if missing.is_empty() {
+            self.drawn = None;
+            return Reply::Part(part);
+        }
+        Reply::Asks(asks(order, &missing))
+    }
+}
+
+/// Without data or keys.
+impl<T> std::fmt::Debug for StepWorker<T> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "StepWorker({:?})", self.sampler)
+    }
+}
+
+/// Rows that the driver sent for a step. One that it did not send is zero for now, and noted: what was computed of it is not
+/// used.
+struct HeldRows {
+    shape: Shape,
+    starts: HashMap<u32, usize, BuildHasherDefault<RowHasher>>,
+    values: Vec<f32>,
+    zeros: Vec<f32>,
+    missing: Mutex<BTreeSet<u32>>,
+}
+
+impl HeldRows {
+    fn new(shape: Shape, widest: usize) -> Self {
+        let (starts, missing) = (HashMap::default(), Mutex::default());
+        Self { shape, starts, values: Vec::new(), zeros: vec![0.0; widest], missing }
+    }
+
+    fn insert(&mut self, row: u32, values: &mut dyn Iterator<Item = f32>) {
+        self.starts.insert(row, self.values.len());
+        self.values.extend(values);
+    }
+
+    /// The rows that were read and are not here; from now on others count.
+    fn take_missing(&mut self) -> Vec<u32> {
+        let missing = self.missing.get_mut().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(missing).into_iter().collect()
+    }
+}
+
+impl ReadRows for HeldRows {
+    fn row(&self, row: u32) -> &[f32] {
+        let Some((_, length)) = self.shape.row(row) else { return &[] };
+        match self.starts.get(&row) {
+            Some(start) => &self.values[*start..*start + length],
+            None => {
+                self.missing.lock().unwrap_or_else(PoisonError::into_inner).insert(row);
+                &self.zeros[..length]
+            }
+        }
+    }
+}
+
+/// Spreads consecutive rows: 2^64 over the golden ratio.
+#[derive(Default)]
+struct RowHasher(u64);
+
+impl Hasher for RowHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u32(u32::from(*byte)));
+    }
+
+    fn write_u32(&mut self, row: u32) {
+        self.0 = (self.0.rotate_left(32) ^ u64::from(row)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}
