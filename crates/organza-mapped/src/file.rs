@@ -82,7 +82,8 @@ impl<T: Pod> Mapped<T> {
     /// asked for are fetched when they are touched.
     pub fn fetch(&self, ahead: &mut Ahead, places: impl Iterator<Item = Range<usize>>) {
         let (size, length) = (size_of::<T>(), self.map.bytes().len());
-        let bytes = places.map(|place| self.head + size * place.start..self.head + size * place.end);
+        let bytes =
+            places.map(|place| self.head + size * place.start..self.head + size * place.end);
         ahead.ask(bytes, |bytes| {
             let end = bytes.end.min(length);
             self.map.will_need(bytes.start.min(end)..end);
@@ -132,7 +133,8 @@ fn remove_abandoned(folder: &Path) -> Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(UNFINISHED));
-        if is_ours && let Ok(file) = File::open(entry.path())
+        if is_ours
+            && let Ok(file) = File::open(entry.path())
             && file.try_lock().is_ok()
         {
             fs::remove_file(entry.path())?;
@@ -186,7 +188,8 @@ mod tests {
             assert_eq!(names(folder.path()), ["kept"]);
             let bytes = fs::read(&path).unwrap();
             assert_eq!(bytes[..PAGE], [7; PAGE]);
-            let numbers = bytes[PAGE..].chunks(4).map(|it| u32::from_le_bytes(it.try_into().unwrap()));
+            let numbers =
+                bytes[PAGE..].chunks(4).map(|it| u32::from_le_bytes(it.try_into().unwrap()));
             assert!(numbers.eq(1..=length as u32));
         }
     }
