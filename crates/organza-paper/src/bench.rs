@@ -13,9 +13,12 @@ use organza_mechanism::{Purpose, RandomSource, ReadRows, SelectionRule, WriteRow
 use organza_model::{Layout, ModelError, Sample, Scratch, WordVectors};
 use organza_train::settings::{EngineSettings, Steps};
 use organza_train::{
-    CalibrationError, Losses, OptimizerSettings, Purse, RunError, RunPlan, Stepper, Task,
+    CalibrationError, FirstWeights, FolderError, Losses, OptimizerSettings, Purse, RunError,
+    RunPlan, Stepper, StepperOnDisk, Task,
 };
 use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Instant;
 use thiserror::Error;
 
@@ -29,11 +32,14 @@ const MOST_KEPT: usize = 1 << 16;
 const LEAST_STEPS: usize = 3;
 /// How fine a grid is on which noise waits; the noise itself is the paper's.
 const EPSILON: f64 = 1.0;
-/// The deviation of the first vectors.
+/// The deviation of the first vectors, and more than any of them has.
 const DEVIATION: f32 = 0.1;
+const LARGEST: f32 = 2.0;
+/// The model of tables on a disk, which is removed when it was measured.
+const MODEL: &str = "organza-bench.safetensors";
 
 /// What is measured.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct BenchSettings {
     /// Where steps put their noise; nowhere without privacy.
     pub noise: Option<Steps>,
@@ -62,6 +68,8 @@ pub struct BenchSettings {
     pub threads: usize,
     /// Gives the same samples and the same steps again.
     pub seed: u64,
+    /// The folder in which tables are kept, if not in memory.
+    pub tables_on_disk: Option<PathBuf>,
 }
 
 impl Default for BenchSettings {
@@ -81,6 +89,7 @@ impl Default for BenchSettings {
             seconds: f64::INFINITY,
             threads: 1,
             seed: 1,
+            tables_on_disk: None,
         }
     }
 }
@@ -90,6 +99,17 @@ impl Default for BenchSettings {
 pub struct BenchResult {
     /// Milliseconds, step by step.
     pub milliseconds: Vec<f64>,
+    /// What tables on a disk took besides.
+    pub on_disk: Option<OnDisk>,
+}
+
+/// What tables on a disk take besides steps, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OnDisk {
+    /// Until the first weights were written.
+    pub first: f64,
+    /// Until all rows were brought up to date where they stood, and the file was that of the model.
+    pub export: f64,
 }
 
 impl BenchResult {
@@ -131,22 +151,30 @@ pub enum BenchError {
     /// The batch is none.
     #[error("a batch of {0} does not fit: it must be positive and at most {SAMPLES}")]
     Batch(f64),
+    /// The file of tables on a disk cannot be removed.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
     /// The threads cannot be started.
     #[error("the threads cannot be started: {0}")]
     Threads(String),
 }
 
-/// Makes the steps and measures them.
+/// Makes the steps and measures them; calls `after_steps` while tables are still there.
 ///
 /// # Errors
-/// If the settings make no sense, or threads cannot be started.
-pub fn bench(settings: &BenchSettings) -> Result<BenchResult, BenchError> {
+/// If the settings make no sense, threads cannot be started, or the disk has no room.
+pub fn bench(
+    settings: &BenchSettings,
+    after_steps: impl FnOnce() + Send,
+) -> Result<BenchResult, BenchError> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(settings.threads)
         .build()
         .map_err(|error| BenchError::Threads(error.to_string()))?;
     pool.install(|| {
-        let mut steps = steps(settings)?;
+        let begun = Instant::now();
+        let mut steps = made(settings)?;
+        let first = begun.elapsed().as_secs_f64();
         let late = |begun: Instant| begun.elapsed().as_secs_f64() > settings.seconds;
         let begun = Instant::now();
         for _ in (0..settings.warmup).take_while(|_| !late(begun)) {
@@ -163,12 +191,38 @@ pub fn bench(settings: &BenchSettings) -> Result<BenchResult, BenchError> {
                 break;
             }
         }
-        Ok(BenchResult { milliseconds })
+        after_steps();
+        let begun = Instant::now();
+        let on_disk = match steps {
+            Made::InMemory(_) => None,
+            Made::OnDisk(steps) => {
+                let model = steps.export(&BTreeMap::new())?;
+                let export = begun.elapsed().as_secs_f64();
+                std::fs::remove_file(&model).map_err(FolderError::file("delete", &model))?;
+                Some(OnDisk { first, export })
+            }
+        };
+        Ok(BenchResult { milliseconds, on_disk })
     })
 }
 
+/// Steps, wherever their tables are.
+enum Made {
+    InMemory(Stepper<BenchTask>),
+    OnDisk(StepperOnDisk<BenchTask>),
+}
+
+impl Made {
+    fn make(&mut self) -> Result<(), RunError> {
+        match self {
+            Self::InMemory(steps) => steps.make(),
+            Self::OnDisk(steps) => steps.make(),
+        }
+    }
+}
+
 /// Steps that nobody pays for, because nobody is in the samples.
-fn steps(bench: &BenchSettings) -> Result<Stepper<BenchTask>, BenchError> {
+fn made(bench: &BenchSettings) -> Result<Made, BenchError> {
     if !(bench.batch > 0.0 && bench.batch <= SAMPLES as f64) {
         return Err(BenchError::Batch(bench.batch));
     }
@@ -192,15 +246,25 @@ fn steps(bench: &BenchSettings) -> Result<Stepper<BenchTask>, BenchError> {
     let task = BenchTask::new(bench.vocabulary, words, bench.dimensions, &source)?;
     let plan = RunPlan::new(&settings, task.tables(), task.units(), Vec::new())?;
     let mut random = source.substream(Purpose::Initialisation, 0, 0);
-    let initial =
-        task.model.initial_normal(DEVIATION, |values| fill_normal_f32(values, &mut random));
     let relation = settings.privacy.neighbouring;
     let ledger = Ledger::in_memory(Header::new(relation, Unit::Pair, 0.0))
         .map_err(BudgetError::from)
         .map_err(RunError::from)?;
     let budget = Budget::new(0.0, 0.0, relation).map_err(RunError::from)?;
     let mut purse = Purse::new(ledger, budget, Nobody(relation));
-    Ok(Stepper::new("bench", task, plan, source, initial, Some(&mut purse))?)
+    let purse = Some(&mut purse);
+    let Some(folder) = &bench.tables_on_disk else {
+        let initial =
+            task.model.initial_normal(DEVIATION, |values| fill_normal_f32(values, &mut random));
+        return Ok(Made::InMemory(Stepper::new("bench", task, plan, source, initial, purse)?));
+    };
+    let first = FirstWeights::new(LARGEST, |values| {
+        fill_normal_f32(values, &mut random);
+        values.iter_mut().for_each(|value| *value *= DEVIATION);
+    });
+    let path = folder.join(MODEL);
+    let steps = StepperOnDisk::new("bench", task, plan, source, first, &path, purse)?;
+    Ok(Made::OnDisk(steps))
 }
 
 /// Prices everything at nothing: the samples are made up, and nobody is in them.
@@ -300,46 +364,94 @@ mod tests {
                 let (steps, warmup) = (5, 2);
                 let settings =
                     BenchSettings { noise, optimizer, steps, warmup, ..BenchSettings::default() };
-                let result = bench(&settings).unwrap();
+                let result = bench(&settings, || ()).unwrap();
                 assert_eq!(result.milliseconds.len(), 5);
                 assert!(result.median() > 0.0);
             }
         }
-        assert!(bench(&BenchSettings { batch: 0.0, ..BenchSettings::default() }).is_err());
-        assert!(bench(&BenchSettings { vocabulary: 0, ..BenchSettings::default() }).is_err());
+        assert!(bench(&BenchSettings { batch: 0.0, ..BenchSettings::default() }, || ()).is_err());
+        assert!(
+            bench(&BenchSettings { vocabulary: 0, ..BenchSettings::default() }, || ()).is_err()
+        );
         for words in [Some(0), Some(1_001)] {
-            assert!(bench(&BenchSettings { words, ..BenchSettings::default() }).is_err());
+            assert!(bench(&BenchSettings { words, ..BenchSettings::default() }, || ()).is_err());
         }
     }
 
     /// Rows are brought up to date, gradients summed and noise drawn on several threads here.
     #[test]
-    fn threads_do_not_show_in_large_batches() {
+    fn neither_threads_nor_a_disk_show_in_large_batches() {
         let sgd = OptimizerSettings::Sgd { learning_rate: 0.1 };
         let adam = OptimizerSettings::adam(0.001);
-        for (noise, optimizer) in
-            [(Some(Steps::Everywhere), sgd), (Some(Steps::Selected), adam), (None, adam)]
-        {
-            let settings = BenchSettings {
+        for (noise, optimizer, waits) in [
+            (Some(Steps::Everywhere), sgd, true),
+            (Some(Steps::Selected), adam, true),
+            (Some(Steps::Selected), sgd, false),
+            (None, adam, true),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let settings = |on_disk: bool| BenchSettings {
                 noise,
                 optimizer,
-                vocabulary: 30_000,
+                vocabulary: 40_000,
                 dimensions: 8,
                 batch: 400.0,
                 draws: 1_000,
+                tables_on_disk: on_disk.then(|| folder.path().to_owned()),
                 ..BenchSettings::default()
             };
-            let [one, three] = [1, 3].map(|threads| {
+            let trained = |threads: usize, on_disk: bool| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 pool.install(|| {
-                    let mut steps = steps(&settings).unwrap();
-                    assert!(steps.waits(), "{noise:?}: rows wait until they are read");
+                    let mut steps = made(&settings(on_disk)).unwrap();
                     (0..40).for_each(|_| steps.make().unwrap());
-                    steps.into_parameters()
+                    match steps {
+                        Made::InMemory(steps) => {
+                            assert_eq!(steps.waits(), waits, "{noise:?}: until rows are read");
+                            steps.into_parameters()
+                        }
+                        Made::OnDisk(steps) => values(&steps.export(&BTreeMap::new()).unwrap()),
+                    }
                 })
-            });
-            assert!(one == three, "{noise:?}");
+            };
+            let one = trained(1, false);
+            for (threads, on_disk) in [(3, false), (1, true), (3, true)] {
+                assert!(one == trained(threads, on_disk), "{noise:?} {threads} {on_disk}");
+            }
+            assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         }
+    }
+
+    /// The values of a safetensors file, which is removed.
+    fn values(path: &std::path::Path) -> Vec<f32> {
+        let bytes = std::fs::read(path).unwrap();
+        std::fs::remove_file(path).unwrap();
+        let header = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+        let values = bytes[8 + header..].chunks_exact(4);
+        values.map(|value| f32::from_le_bytes(value.try_into().unwrap())).collect()
+    }
+
+    #[test]
+    fn tables_on_a_disk_are_measured_and_leave_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = BenchSettings {
+            noise: Some(Steps::Everywhere),
+            optimizer: OptimizerSettings::Sgd { learning_rate: 0.1 },
+            vocabulary: 2_000,
+            tables_on_disk: Some(folder.path().to_owned()),
+            steps: 5,
+            warmup: 2,
+            ..BenchSettings::default()
+        };
+        let mut files = 0;
+        let measured =
+            bench(&settings, || files = std::fs::read_dir(folder.path()).unwrap().count());
+        assert!(measured.unwrap().on_disk.is_some_and(|it| it.first > 0.0 && it.export > 0.0));
+        assert_eq!(files, 1);
+        // Adam would move every row at every step.
+        let dense = BenchSettings { optimizer: OptimizerSettings::adam(0.1), ..settings };
+        assert!(matches!(bench(&dense, || ()), Err(BenchError::Run(RunError::OnDisk(_)))));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]

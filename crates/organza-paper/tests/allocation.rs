@@ -31,9 +31,9 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// Allocations of a whole run with so many steps after the warm-up.
-fn allocations(settings: BenchSettings, steps: u64) -> u64 {
+fn allocations(settings: &BenchSettings, steps: u64) -> u64 {
     let before = COUNT.load(Ordering::Relaxed);
-    bench(&BenchSettings { steps, warmup: 800, ..settings }).unwrap();
+    bench(&BenchSettings { steps, warmup: 800, ..settings.clone() }, || ()).unwrap();
     COUNT.load(Ordering::Relaxed) - before
 }
 
@@ -41,31 +41,35 @@ fn allocations(settings: BenchSettings, steps: u64) -> u64 {
 #[test]
 fn a_warm_step_allocates_nothing() {
     // What is made once in a process is not of a step.
-    allocations(BenchSettings::default(), 1);
+    allocations(&BenchSettings::default(), 1);
     let sgd = OptimizerSettings::Sgd { learning_rate: 0.1 };
     let adam = OptimizerSettings::adam(0.001);
-    for (noise, optimizer, vocabulary) in [
-        (Some(Steps::Selected), adam, 500),
-        (Some(Steps::Selected), adam, 20_000),
-        (Some(Steps::Selected), sgd, 500),
-        (Some(Steps::Everywhere), sgd, 20_000),
-        (Some(Steps::Everywhere), adam, 100),
-        (Some(Steps::Everywhere), sgd, 100),
-        (None, adam, 500),
-        (None, adam, 20_000),
-        (None, sgd, 500),
+    let folder = tempfile::tempdir().unwrap();
+    for (noise, optimizer, vocabulary, on_disk) in [
+        (Some(Steps::Selected), adam, 500, false),
+        (Some(Steps::Selected), adam, 20_000, false),
+        (Some(Steps::Selected), adam, 20_000, true),
+        (Some(Steps::Selected), sgd, 500, false),
+        (Some(Steps::Everywhere), sgd, 20_000, false),
+        (Some(Steps::Everywhere), sgd, 20_000, true),
+        (Some(Steps::Everywhere), adam, 100, false),
+        (Some(Steps::Everywhere), sgd, 100, false),
+        (None, adam, 500, false),
+        (None, adam, 20_000, false),
+        (None, sgd, 500, false),
     ] {
         let settings = BenchSettings {
             noise,
             optimizer,
             vocabulary,
             dimensions: 16,
+            tables_on_disk: on_disk.then(|| folder.path().to_owned()),
             ..BenchSettings::default()
         };
         // Noise so near a half that it is rounded by enclosures takes memory for them: with few seeds, in few steps.
         let allocates_nothing = |seed: u64| {
-            let settings = BenchSettings { seed, ..settings };
-            allocations(settings, 10) == allocations(settings, 200)
+            let settings = BenchSettings { seed, ..settings.clone() };
+            allocations(&settings, 10) == allocations(&settings, 200)
         };
         assert!((1..=6).any(allocates_nothing), "{noise:?} {optimizer:?} {vocabulary}");
     }

@@ -5,10 +5,12 @@
 
 use crate::tables::{
     AdagradSettings, AdamSettings, List, Projection, RowRequest, SavedTables, Sgd, Standing,
-    TableState, Upkeep, WEIGHTS, Weights,
+    Storage, TableState, Upkeep, WEIGHTS, Weights,
 };
 use organza_mechanism::{Noised, OwedNoise, Shape, TouchedRows};
 use serde::{Deserialize, Serialize};
+use std::io;
+use std::ops::Range;
 use thiserror::Error;
 
 /// Which optimizer, with which constants. It works on gradients that are private already.
@@ -168,9 +170,17 @@ pub(crate) trait Rule {
         false
     }
 
-    /// The optimizer of fresh tables, whose weights it may put into a form of its own. What cannot be kept as `upkeep`
+    /// The optimizer of fresh tables, which keeps what it knows of each coordinate in `storage`. What cannot be kept as `upkeep`
     /// says is kept up to date at every step, which is a function of the settings alone.
-    fn start(&self, shape: &Shape, upkeep: Upkeep, weights: &mut [f32]) -> Box<dyn Optimizer>;
+    ///
+    /// # Errors
+    /// Whatever the disk says.
+    fn start(
+        &self,
+        shape: &Shape,
+        upkeep: Upkeep,
+        storage: Storage<'_>,
+    ) -> io::Result<Box<dyn Optimizer>>;
 }
 
 /// Runs of coordinates with their gradient: a function that calls what it is given with each.
@@ -183,6 +193,18 @@ pub(crate) type Runs<'a> = dyn FnMut(&mut dyn FnMut(u64, &[f32])) + 'a;
 /// ([`Optimizer::lend`]) must make a row that is read the same bits whatever was read before: see
 /// `tables/resting.rs` and `tables/owed.rs`, which say why.
 pub(crate) trait Optimizer: std::fmt::Debug + Send + Sync {
+    /// Takes first weights before the first step, and may put them into a form of its own: one piece after another, unless it
+    /// [moves all](Optimizer::moves_all).
+    fn begin(&mut self, _first: &mut [f32]) {}
+
+    /// Whether steps move weights that got no gradient, so that each costs the whole width.
+    fn moves_all(&self) -> bool {
+        false
+    }
+
+    /// Has a disk fetch what is kept of these coordinates beside their weights.
+    fn fetch(&mut self, _shape: &Shape, _places: &mut dyn Iterator<Item = Range<usize>>) {}
+
     /// Moves the weights by a gradient that is zero outside its runs.
     fn step(&mut self, weights: Weights<'_>, gradient: &mut Runs<'_>);
 

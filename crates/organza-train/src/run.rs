@@ -12,7 +12,7 @@ use crate::refinement::Refiner;
 use crate::schedule::{self, CalibrationError, Schedule};
 use crate::settings::EngineSettings;
 use crate::step::{plain_step, private_step};
-use crate::tables::{Tables, Upkeep, deferred};
+use crate::tables::{OnDiskError, Tables, Upkeep, deferred, largest_of};
 use crate::task::{Losses, Task};
 use organza_ledger::{BudgetError, Charge, Charged, Event};
 use organza_mechanism::{
@@ -195,6 +195,9 @@ pub enum RunError {
     /// The model has a shape that no tables have.
     #[error(transparent)]
     Shape(#[from] ShapeError),
+    /// Tables cannot be kept on a disk.
+    #[error(transparent)]
+    OnDisk(#[from] OnDiskError),
     /// There is no memory for the tables.
     #[error("there is not enough memory for tables of this size: take fewer rows or dimensions")]
     Memory,
@@ -350,13 +353,25 @@ pub(crate) fn tables<T: Task + ?Sized>(
     pay: impl FnOnce(Charge) -> Result<Charged, RunError>,
 ) -> Result<Tables, RunError> {
     let shape = task.shape()?;
-    let upkeep = match (&plan.method, sampler) {
+    let upkeep = upkeep(task, plan, sampler, largest_of(&initial), pay)?;
+    Tables::new(shape, plan.optimizer, upkeep, initial).ok_or(RunError::Initial)
+}
+
+/// The way in which the plan makes tables cheapest, for first weights of sizes up to `largest`; `pay` charges for noise that is left for later.
+pub(crate) fn upkeep<T: Task + ?Sized>(
+    task: &T,
+    plan: &RunPlan,
+    sampler: Option<&Sampler>,
+    largest: f32,
+    pay: impl FnOnce(Charge) -> Result<Charged, RunError>,
+) -> Result<Upkeep, RunError> {
+    Ok(match (&plan.method, sampler) {
         (StepMethod::Private(private), Some(sampler)) => {
             let deferral = plan
                 .deferred
                 .as_ref()
                 .filter(|_| task.refinement().is_none())
-                .and_then(|grid| deferred(sampler, grid, plan.optimizer, &initial));
+                .and_then(|grid| deferred(sampler, grid, plan.optimizer, largest));
             let owed = match deferral {
                 Some(deferral) => {
                     let charged = pay(deferral.charge())?;
@@ -367,11 +382,10 @@ pub(crate) fn tables<T: Task + ?Sized>(
             Upkeep::of_private(private, plan.optimizer, plan.steps, owed)
         }
         (StepMethod::NotPrivate { expected_batch, .. }, _) => {
-            Upkeep::of_plain(&shape, *expected_batch, plan.optimizer, plan.steps)
+            Upkeep::of_plain(&task.shape()?, *expected_batch, plan.optimizer, plan.steps)
         }
         (StepMethod::Private(_), None) => Upkeep::EveryStep,
-    };
-    Tables::new(shape, plan.optimizer, upkeep, initial).ok_or(RunError::Initial)
+    })
 }
 
 /// The losses of these parameters. *Not private.*

@@ -3,14 +3,13 @@
 use crate::application::{Application, Failure, Start};
 use crate::books::Releases;
 use crate::certificate::Certificate;
+use crate::export::header;
 use crate::fingerprint::fingerprint;
 use crate::folder::RunFolder;
 use crate::settings::EngineSettings;
 use crate::task::Task;
 use organza_mechanism::Purpose;
 use organza_mechanism::sample::fill_normal_f32;
-use organza_model::tensor_header;
-use safetensors::Dtype;
 use serde::Serialize;
 use std::io::Write;
 
@@ -60,12 +59,7 @@ impl<T: Task + Serialize> Application for Simple<T> {
         folder: Option<&RunFolder>,
     ) -> Result<Vec<f32>, Failure> {
         let Some(folder) = folder else { return Ok(parameters) };
-        let tables = self.0.tables();
-        let names: Vec<String> = (0..tables.len()).map(|number| format!("table{number}")).collect();
-        let tensors = names.iter().zip(tables).map(|(name, (rows, dimensions))| {
-            (name.as_str(), Dtype::F32, vec![rows as usize, dimensions as usize])
-        });
-        let header = tensor_header(&certificate.metadata(), tensors);
+        let header = header(&self.0.tables(), &certificate.metadata());
         folder.write_with(&folder.file("model.safetensors"), |file| {
             file.write_all(&header)?;
             parameters.iter().try_for_each(|value| file.write_all(&value.to_le_bytes()))

@@ -1,9 +1,11 @@
 //! Adagrad: every coordinate has a step size of its own, which falls with what it has got so far.
 
 use super::aligned::Aligned;
-use super::{List, SavedTables, TableState, Upkeep, WEIGHTS, Weights};
+use super::{List, SavedTables, Storage, TableState, Upkeep, WEIGHTS, Weights};
 use crate::optimizer::{Optimizer, Rule, Runs};
 use organza_mechanism::Shape;
+use std::io;
+use std::ops::Range;
 
 /// Where the sums begin, in lines after a page: apart from the weights, with which they are walked.
 const LINES: usize = 21;
@@ -17,9 +19,14 @@ pub(crate) struct AdagradSettings {
 }
 
 impl Rule for AdagradSettings {
-    fn start(&self, shape: &Shape, _: Upkeep, _: &mut [f32]) -> Box<dyn Optimizer> {
-        let squares = Aligned::zeros(shape.coordinates() as usize, LINES);
-        Box::new(Adagrad { settings: *self, squares })
+    fn start(
+        &self,
+        shape: &Shape,
+        _: Upkeep,
+        storage: Storage<'_>,
+    ) -> io::Result<Box<dyn Optimizer>> {
+        let squares = storage.zeros(shape.coordinates() as usize, LINES)?;
+        Ok(Box::new(Adagrad { settings: *self, squares }))
     }
 }
 
@@ -47,6 +54,10 @@ impl Optimizer for Adagrad {
 
     fn takes_ascending_runs(&self) -> bool {
         false
+    }
+
+    fn fetch(&mut self, _: &Shape, places: &mut dyn Iterator<Item = Range<usize>>) {
+        self.squares.fetch(places);
     }
 
     fn state<'a>(&'a self, weights: &'a [f32]) -> Vec<TableState<'a>> {

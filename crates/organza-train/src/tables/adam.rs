@@ -2,11 +2,12 @@
 
 use super::aligned::Aligned;
 use super::resting::Resting;
-use super::{BLOCKS_OF_A_THREAD, List, SavedTables, TableState, Upkeep, WEIGHTS, Weights};
+use super::{BLOCKS_OF_A_THREAD, List, SavedTables, Storage, TableState, Upkeep, WEIGHTS, Weights};
 use crate::optimizer::{Optimizer, Rule, Runs};
 use organza_mechanism::{Noised, Shape};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
+use std::io;
 
 /// Moments below this are set to zero: decaying ones would become denormal, and those are slow.
 pub(crate) const SMALLEST: f32 = 1e-30;
@@ -57,12 +58,20 @@ impl Rule for AdamSettings {
         true
     }
 
-    fn start(&self, shape: &Shape, upkeep: Upkeep, _: &mut [f32]) -> Box<dyn Optimizer> {
-        let resting = matches!(upkeep, Upkeep::WhenRead).then(|| Resting::new(*self, shape));
-        match resting.flatten() {
+    fn start(
+        &self,
+        shape: &Shape,
+        upkeep: Upkeep,
+        storage: Storage<'_>,
+    ) -> io::Result<Box<dyn Optimizer>> {
+        let resting = match upkeep {
+            Upkeep::WhenRead => Resting::new(*self, shape, storage)?,
+            _ => None,
+        };
+        Ok(match resting {
             Some(resting) => Box::new(resting),
             None => Box::new(Moments::new(*self, shape.coordinates() as usize)),
-        }
+        })
     }
 }
 
@@ -174,6 +183,10 @@ impl Optimizer for Moments {
                 adam.on(block_of.part(from..from + values.len()), Some(values));
             });
         });
+    }
+
+    fn moves_all(&self) -> bool {
+        true
     }
 
     fn state<'a>(&'a self, weights: &'a [f32]) -> Vec<TableState<'a>> {

@@ -1,6 +1,8 @@
-//! Numbers in memory that begin where a vector of the processor may begin.
+//! Numbers that begin where a vector of the processor may begin, in memory or on a disk.
 
-use std::ops::{Deref, DerefMut};
+use bytemuck::Pod;
+use organza_mapped::{Ahead, Mapped};
+use std::ops::{Deref, DerefMut, Range};
 
 /// Bytes of a page of memory.
 const PAGE: usize = 4_096;
@@ -13,13 +15,15 @@ const LINE: usize = 64;
 /// same place of their pages, processors take what is written to one for what is read of another. Either
 /// doubles the time of a pass over a table and its moments.
 #[derive(Debug)]
-pub(crate) struct Aligned<T> {
-    room: Vec<T>,
-    start: usize,
-    length: usize,
+pub(crate) struct Aligned<T>(Room<T>);
+
+#[derive(Debug)]
+enum Room<T> {
+    Memory { room: Vec<T>, start: usize, length: usize },
+    Disk { mapped: Mapped<T>, ahead: Ahead },
 }
 
-impl<T: Copy + Default> Aligned<T> {
+impl<T: Pod> Aligned<T> {
     /// Takes `values`, without memory for a second list of their size where the system can extend theirs.
     pub(crate) fn new(values: Vec<T>, lines: usize) -> Self {
         let length = values.len();
@@ -27,16 +31,44 @@ impl<T: Copy + Default> Aligned<T> {
         room.reserve_exact(2 * Self::PAGE);
         // It moves no more: there is room for what is added.
         let start = Self::start(&room, lines);
-        room.resize(start + length, T::default());
+        room.resize(start + length, T::zeroed());
         room.copy_within(..length, start);
-        Self { room, start, length }
+        Self(Room::Memory { room, start, length })
     }
 
     /// So many zeros, in memory that is given out when it is first written to.
     pub(crate) fn zeros(length: usize, lines: usize) -> Self {
-        let room = vec![T::default(); length + 2 * Self::PAGE];
+        let room = vec![T::zeroed(); length + 2 * Self::PAGE];
         let start = Self::start(&room, lines);
-        Self { room, start, length }
+        Self(Room::Memory { room, start, length })
+    }
+
+    /// Those of a file, which begin with a page.
+    pub(crate) fn on_disk(mapped: Mapped<T>) -> Self {
+        Self(Room::Disk { mapped, ahead: Ahead::default() })
+    }
+
+    /// The file, if they are on a disk.
+    pub(crate) fn file(&self) -> Option<&Mapped<T>> {
+        match &self.0 {
+            Room::Memory { .. } => None,
+            Room::Disk { mapped, .. } => Some(mapped),
+        }
+    }
+
+    /// The file, if they are on a disk, for good.
+    pub(crate) fn into_file(self) -> Result<Mapped<T>, Self> {
+        match self.0 {
+            Room::Memory { .. } => Err(self),
+            Room::Disk { mapped, .. } => Ok(mapped),
+        }
+    }
+
+    /// Has the disk fetch what will be touched soon, all at once; what is in memory is there.
+    pub(crate) fn fetch(&mut self, places: impl Iterator<Item = Range<usize>>) {
+        if let Room::Disk { mapped, ahead } = &mut self.0 {
+            mapped.fetch(ahead, places);
+        }
     }
 
     /// Numbers of a page.
@@ -48,28 +80,38 @@ impl<T: Copy + Default> Aligned<T> {
 
     /// The numbers alone.
     pub(crate) fn into_values(self) -> Vec<T> {
-        let Self { mut room, start, length } = self;
-        room.truncate(start + length);
-        room.drain(..start);
-        room
+        match self.0 {
+            Room::Memory { mut room, start, length } => {
+                room.truncate(start + length);
+                room.drain(..start);
+                room
+            }
+            Room::Disk { mapped, .. } => mapped.numbers().to_vec(),
+        }
     }
 }
 
-impl<T> Deref for Aligned<T> {
+impl<T: Pod> Deref for Aligned<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        &self.room[self.start..self.start + self.length]
+        match &self.0 {
+            Room::Memory { room, start, length } => &room[*start..*start + *length],
+            Room::Disk { mapped, .. } => mapped.numbers(),
+        }
     }
 }
 
-impl<T> DerefMut for Aligned<T> {
+impl<T: Pod> DerefMut for Aligned<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        &mut self.room[self.start..self.start + self.length]
+        match &mut self.0 {
+            Room::Memory { room, start, length } => &mut room[*start..*start + *length],
+            Room::Disk { mapped, .. } => mapped.numbers_mut(),
+        }
     }
 }
 
-impl<T: PartialEq> PartialEq for Aligned<T> {
+impl<T: Pod + PartialEq> PartialEq for Aligned<T> {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
     }

@@ -21,6 +21,7 @@ mod resting;
 mod series;
 mod sgd;
 mod state;
+mod storage;
 #[cfg(test)]
 mod tests;
 mod upkeep;
@@ -32,15 +33,27 @@ pub(crate) use reading::Reading;
 pub(crate) use reading::{RowRequest, Standing, UnitDraws};
 pub(crate) use sgd::Sgd;
 pub(crate) use state::{List, SavedTables, TableState, WEIGHTS};
+pub use storage::FirstWeights;
+pub(crate) use storage::{Storage, largest_of};
 pub(crate) use upkeep::Upkeep;
 pub(crate) use upkeep::{deferred, defers};
 
+use crate::export::{HEAD, in_room};
+use crate::folder::FolderError;
 use crate::optimizer::{Optimizer, OptimizerSettings};
 use crate::refinement::Refiner;
 use aligned::Aligned;
+use bytemuck::cast_slice;
 use lent::LENT;
+use organza_ledger::atomic::{Readers, write};
+use organza_mapped::Mapped;
 use organza_mechanism::{Noised, OwedNoise, Shape, TouchedRows};
 use reading::Late;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::Path;
+use storage::PIECE;
+use thiserror::Error;
 
 /// Blocks of a dense release that are worth a thread of their own.
 const BLOCKS_OF_A_THREAD: usize = 4;
@@ -62,6 +75,35 @@ pub(crate) struct Tables {
     late: Late,
     /// What is made of released gradients.
     refiner: Option<Refiner>,
+    /// What is fetched for a step, in memory that is used again.
+    runs: Vec<Range<usize>>,
+}
+
+/// Why tables cannot be kept on a disk.
+#[derive(Debug, Error)]
+pub enum OnDiskError {
+    /// The file system refuses.
+    #[error(transparent)]
+    File(#[from] FolderError),
+    /// A first weight is not what was said of all.
+    #[error("a first weight is {found}, although they are said to be of sizes up to {largest}")]
+    TooLarge {
+        /// The weight.
+        found: f32,
+        /// What was said.
+        largest: f32,
+    },
+    /// A step would read and write everything.
+    #[error(
+        "these settings move every row at every step, which would read and write whole tables on the disk: take plain \
+         gradient descent where noise is on everything, or private selection; small tables belong into memory"
+    )]
+    EveryRow,
+    /// Averages are as wide as the tables.
+    #[error(
+        "an average of the parameters takes twice the memory of the tables: do without it for tables on a disk"
+    )]
+    Average,
 }
 
 /// The weights of tables in a step.
@@ -86,9 +128,55 @@ impl Tables {
             return None;
         }
         let mut weights = Aligned::new(initial, 0);
-        let optimizer = optimizer.rule().start(&shape, upkeep, &mut weights);
-        let (asked, late) = (Vec::new(), Late::default());
-        Some(Self { shape, steps: 0, weights, optimizer, asked, late, refiner: None })
+        let mut optimizer = optimizer.rule().start(&shape, upkeep, Storage::Memory).ok()?;
+        optimizer.begin(&mut weights);
+        Some(Self::of(shape, weights, optimizer))
+    }
+
+    /// Fresh tables in files of `folder`, of which memory holds what was touched lately: the same bits as in memory.
+    ///
+    /// # Errors
+    /// If the disk has no room, a first weight is too large, or every step would move every row.
+    pub(crate) fn on_disk(
+        shape: Shape,
+        optimizer: OptimizerSettings,
+        upkeep: Upkeep,
+        mut first: FirstWeights<'_>,
+        folder: &Path,
+    ) -> Result<Self, OnDiskError> {
+        let refused = |error| FolderError::file("keep tables in", folder)(error);
+        let mut optimizer =
+            optimizer.rule().start(&shape, upkeep, Storage::Disk(folder)).map_err(refused)?;
+        if optimizer.moves_all() {
+            return Err(OnDiskError::EveryRow);
+        }
+        let (mut too_large, largest) = (None, first.largest());
+        let weights = Mapped::new(folder, HEAD, shape.coordinates() as usize, PIECE, |piece| {
+            first.fill(piece).map_err(|found| {
+                too_large = Some(OnDiskError::TooLarge { found, largest });
+                io::Error::from(io::ErrorKind::InvalidData)
+            })?;
+            optimizer.begin(piece);
+            Ok(())
+        });
+        let weights = match too_large {
+            Some(too_large) => return Err(too_large),
+            None => weights.map_err(refused)?,
+        };
+        Ok(Self::of(shape, Aligned::on_disk(weights), optimizer))
+    }
+
+    fn of(shape: Shape, weights: Aligned<f32>, optimizer: Box<dyn Optimizer>) -> Self {
+        Self {
+            shape,
+            steps: 0,
+            weights,
+            optimizer,
+            asked: Vec::new(),
+            late: Late::default(),
+            refiner: None,
+            runs: Vec::new(),
+        }
     }
 
     /// The steps that were made.
@@ -109,6 +197,28 @@ impl Tables {
     /// Whether rows wait until they are read, so that it pays to ask for them.
     pub(crate) fn wait(&self) -> bool {
         self.optimizer.standing(self.steps).is_some()
+    }
+
+    /// Whether a disk fetches what is touched, so that it pays to say it before.
+    pub(crate) fn are_on_disk(&self) -> bool {
+        self.weights.file().is_some()
+    }
+
+    /// Has a disk fetch these rows, with all that is kept of them.
+    fn fetch_rows<'a>(&mut self, rows: impl Iterator<Item = &'a u32> + Clone) {
+        let Self { shape, weights, optimizer, .. } = self;
+        let places = rows.map(|row| shape.range(*row));
+        weights.fetch(places.clone());
+        optimizer.fetch(shape, &mut { places });
+    }
+
+    /// The same for coordinates that a step will move: rows may be among them that nobody read.
+    fn fetch_runs(&mut self, gradient: &Noised) {
+        let Self { shape, weights, optimizer, runs, .. } = self;
+        runs.clear();
+        gradient.visit(|first, run| runs.push(first as usize..first as usize + run.len()));
+        weights.fetch(runs.iter().cloned());
+        optimizer.fetch(shape, &mut runs.iter().cloned());
     }
 
     /// Opens the tables for reading.
@@ -147,6 +257,9 @@ impl Tables {
         if gradient.blocks() > 1 {
             self.make_step(|optimizer, weights| optimizer.step_dense(weights, gradient));
         } else {
+            if self.are_on_disk() {
+                self.fetch_runs(gradient);
+            }
             self.step(|visit| gradient.visit(visit));
         }
     }
@@ -168,10 +281,40 @@ impl Tables {
 
     /// The parameters, all up to date.
     pub(crate) fn into_parameters(mut self) -> Vec<f32> {
+        self.finish();
+        self.weights.into_values()
+    }
+
+    /// Brings all rows up to date and leaves them in a file, `path`, behind `header`. Tables on a disk are that file: they are brought up to date where
+    /// they stand, in order, on all threads, and no second copy is made.
+    ///
+    /// # Privacy
+    /// All debts are settled before the file has a name: whoever has it sees what is released at the end, and not which rows were
+    /// touched lately.
+    ///
+    /// # Errors
+    /// If there is a file of that name, or the disk refuses; nothing is left behind then.
+    pub(crate) fn export(mut self, header: &[u8], path: &Path) -> Result<(), FolderError> {
+        let refused = |error| FolderError::file("write", path)(error);
+        let in_room = in_room(header).map_err(refused)?;
+        if let Some(file) = self.weights.file() {
+            file.in_order(true);
+        }
+        self.finish();
+        let written = match self.weights.into_file() {
+            Ok(file) => file.keep(&in_room, path),
+            Err(weights) => write(path, Readers::Owner, |to| {
+                to.write_all(header)?;
+                to.write_all(cast_slice(&weights))
+            }),
+        };
+        written.map_err(refused)
+    }
+
+    fn finish(&mut self) {
         self.give_back();
         let (weights, optimizer) = self.parts();
         optimizer.finish(weights);
-        self.weights.into_values()
     }
 
     fn make_step(&mut self, step: impl FnOnce(&mut dyn Optimizer, Weights<'_>)) {

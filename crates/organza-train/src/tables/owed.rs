@@ -53,21 +53,16 @@ enum Use {
 }
 
 /// Whether a table whose gradients come in steps of `unit` holds all weights that are likely, and the first ones
-/// with room to spare.
-pub(crate) fn has_room(learning_rate: f32, unit: f64, initial: &[f32]) -> bool {
+/// with room to spare: they are up to `largest`.
+pub(crate) fn has_room(learning_rate: f32, unit: f64, largest: f32) -> bool {
     let farthest = HALF_OF_ALL * f64::from(learning_rate) * unit;
-    farthest >= FARTHEST && initial.iter().all(|weight| 2.0 * f64::from(weight.abs()) <= farthest)
+    farthest >= FARTHEST && 2.0 * f64::from(largest) <= farthest
 }
 
 impl Owed {
-    /// Turns the first weights into whole numbers.
-    pub(crate) fn new(rate: f32, noise: OwedNoise, shape: &Shape, weights: &mut [f32]) -> Self {
+    /// Nothing is owed before the first step.
+    pub(crate) fn new(rate: f32, noise: OwedNoise, shape: &Shape) -> Self {
         let scale = f64::from(rate) * noise.unit();
-        for weight in weights {
-            // Modulo 2^32, as everything that is added.
-            let whole = (f64::from(*weight) / scale).round() as i64 as i32;
-            *weight = f32::from_bits(whole.cast_unsigned());
-        }
         let settled = vec![0; shape.rows() as usize];
         let (settling, borders) = (None, Borders::default());
         Self { scale, noise, settled, settling, lent: vec![Lent::default()], borders }
@@ -157,6 +152,15 @@ const WHOLES: &str = "wholes";
 const SETTLED: &str = "settled";
 
 impl Optimizer for Owed {
+    /// Turns the first weights into whole numbers.
+    fn begin(&mut self, first: &mut [f32]) {
+        for weight in first {
+            // Modulo 2^32, as everything that is added.
+            let whole = (f64::from(*weight) / self.scale).round() as i64 as i32;
+            *weight = f32::from_bits(whole.cast_unsigned());
+        }
+    }
+
     /// Never: steps of such tables are paid.
     fn step(&mut self, _: Weights<'_>, _: &mut Runs<'_>) {
         unreachable!("tables that owe noise take touched rows");

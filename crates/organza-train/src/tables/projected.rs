@@ -1,10 +1,13 @@
 //! Gradient descent on weights that shrink, stay in a set and are averaged, at the cost of what is touched.
 
 use super::lent::LENT;
-use super::{List, RowRequest, SavedTables, Standing, TableState, Upkeep, WEIGHTS, Weights};
+use super::{
+    List, RowRequest, SavedTables, Standing, Storage, TableState, Upkeep, WEIGHTS, Weights,
+};
 use crate::optimizer::{Optimizer, Rule, Runs};
 use organza_mechanism::Shape;
 use serde::{Deserialize, Serialize};
+use std::io;
 
 /// Below this the common factor is multiplied in: the average takes differences of numbers that are
 /// larger than it by the inverse, and half of the digits shall be left.
@@ -44,24 +47,27 @@ impl Rule for Projection {
         true
     }
 
-    fn start(&self, shape: &Shape, upkeep: Upkeep, weights: &mut [f32]) -> Box<dyn Optimizer> {
-        let shrinking = (self.shrinking as usize).min(weights.len());
-        let squares = weights[..shrinking].iter().map(|it| f64::from(*it).powi(2)).sum();
-        let (values, by_row) = match upkeep {
-            Upkeep::EveryStep => (Vec::new(), Vec::new()),
-            _ => (weights.to_vec(), vec![NEVER; shape.rows() as usize]),
+    fn start(
+        &self,
+        shape: &Shape,
+        upkeep: Upkeep,
+        _: Storage<'_>,
+    ) -> io::Result<Box<dyn Optimizer>> {
+        let by_row = match upkeep {
+            Upkeep::EveryStep => Vec::new(),
+            _ => vec![NEVER; shape.rows() as usize],
         };
-        Box::new(Projected {
+        Ok(Box::new(Projected {
             settings: *self,
-            shrinking,
+            shrinking: self.shrinking.min(shape.coordinates()) as usize,
             scale: 1.0,
-            squares,
+            squares: 0.0,
             scales: 0.0,
             counted: 0.0,
             changes: Vec::new(),
-            values,
+            values: Vec::new(),
             by_row,
-        })
+        }))
     }
 }
 
@@ -191,6 +197,18 @@ impl Projected {
 }
 
 impl Optimizer for Projected {
+    fn begin(&mut self, first: &mut [f32]) {
+        let shrinking = self.shrinking.min(first.len());
+        self.squares = first[..shrinking].iter().map(|it| f64::from(*it).powi(2)).sum();
+        if !self.by_row.is_empty() {
+            self.values = first.to_vec();
+        }
+    }
+
+    fn moves_all(&self) -> bool {
+        true
+    }
+
     fn step(&mut self, weights: Weights<'_>, gradient: &mut Runs<'_>) {
         if self.by_row.is_empty() {
             return self.step_on(weights.values, weights.steps, gradient);

@@ -86,7 +86,7 @@ impl<'a> Reading<'a> {
 
     /// Whether it pays to ask for rows.
     pub(crate) fn asks(&self) -> bool {
-        self.tables.wait()
+        self.tables.wait() || self.tables.are_on_disk()
     }
 
     /// Brings the rows up to date that `ask` pushes, which is called for each of the numbers below `parts`, on
@@ -100,7 +100,10 @@ impl<'a> Reading<'a> {
             [list] => ask(0, list),
             lists => lists.par_iter_mut().enumerate().for_each(|(part, list)| ask(part, list)),
         }
-        if self.asks() {
+        if self.tables.are_on_disk() {
+            self.tables.fetch_rows(asked[..parts].iter().flat_map(|units| &units.rows));
+        }
+        if self.tables.wait() {
             self.lend(RowRequest::Of(&asked[..parts]));
         }
         self.tables.asked = asked;
@@ -116,7 +119,7 @@ impl<'a> Reading<'a> {
     /// # Privacy
     /// Only at scheduled steps, or because of what was released: never because of what the data was.
     pub(crate) fn all(&mut self) -> &[f32] {
-        if self.asks() {
+        if self.tables.wait() {
             self.lend(RowRequest::All);
         }
         &self.tables.weights

@@ -24,16 +24,18 @@ mod adam_state;
 mod update;
 
 use super::adam::{AdamSettings, SMALLEST};
+use super::aligned::Aligned;
 use super::lent::{LENT, Lent, give_back};
 use super::parts::{FETCHED, each_few_parts, fetch};
 use super::powers::{power_of_two, running_power};
 use super::regions::{Borders, Region, each_region};
 use super::series::Series;
-use super::{List, RowRequest, SavedTables, Standing, TableState, WEIGHTS, Weights};
+use super::{List, RowRequest, SavedTables, Standing, Storage, TableState, WEIGHTS, Weights};
 use crate::optimizer::{Optimizer, Runs};
 use adam_state::AdamState;
 use organza_mechanism::Shape;
 use pulp::{Arch, Simd, WithSimd};
+use std::io;
 use std::ops::Range;
 use update::{Constants, Lanes, Piece, Stage, Update, copy};
 
@@ -45,11 +47,13 @@ pub(crate) const MOST_STEPS: u64 = (1 << 31) - 1;
 const LANES: usize = 64;
 /// Numbers of a page of memory.
 const PAGE: usize = 1_024;
+/// Where the state begins, in lines after a page: apart from the weights.
+const LINES: usize = 21;
 /// What the short form may err by, relative to the distance.
 const SHORT_FORM: f64 = 3e-6;
 
 /// Coordinates at their resting places, and what Adam knows of each besides.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Resting {
     adam: AdamState,
     /// The largest s in each row.
@@ -100,16 +104,23 @@ const ROOTS: usize = 2;
 
 impl Resting {
     /// None if the decays have no series.
-    pub(crate) fn new(settings: AdamSettings, shape: &Shape) -> Option<Self> {
-        let mut series = Series::new(settings)?;
+    pub(crate) fn new(
+        settings: AdamSettings,
+        shape: &Shape,
+        storage: Storage<'_>,
+    ) -> io::Result<Option<Self>> {
+        let Some(mut series) = Series::new(settings) else { return Ok(None) };
         series.prepare(0);
-        let mut bits = vec![0; PARTS * shape.coordinates() as usize];
-        // Memory of zeros is given out page by page when it is first written to, which would be within steps.
-        bits.chunks_mut(PAGE).for_each(|page| page[0] = std::hint::black_box(0));
+        let mut bits = storage.zeros(PARTS * shape.coordinates() as usize, LINES)?;
+        if bits.file().is_none() {
+            // Memory of zeros is given out page by page when it is first written to, which would be within steps.
+            bits.chunks_mut(PAGE).for_each(|page| page[0] = std::hint::black_box(0));
+        }
         let newest = vec![0; shape.rows() as usize];
         let exponent = settings.ratio().log2() as f32;
         let adam = AdamState { settings, series, exponent, bits };
-        Some(Self { adam, newest, lent: vec![Lent::default()], borders: Borders::default() })
+        let (lent, borders) = (vec![Lent::default()], Borders::default());
+        Ok(Some(Self { adam, newest, lent, borders }))
     }
 
     /// Puts the state of a run that goes on in place; false if it does not fit.
@@ -122,7 +133,7 @@ impl Resting {
             let moved = &state[place.part(MOVED, 0)..place.part(MOVED, place.length)];
             *newest = moved.iter().map(|moved| moved & !MARK).max().unwrap_or(0);
         }
-        self.adam.bits = state;
+        self.adam.bits = Aligned::new(state, LINES);
         self.adam.series.prepare(steps);
         self.newest.iter().all(|newest| u64::from(*newest) <= steps)
     }
@@ -249,6 +260,18 @@ impl Optimizer for Resting {
                 self.lend_some(weights, 0..count as u32, false);
             }
         }
+    }
+
+    /// What belongs to one row stands together.
+    fn fetch(&mut self, shape: &Shape, places: &mut dyn Iterator<Item = Range<usize>>) {
+        let row = |coordinate: usize| {
+            let (row, _) = shape.place(coordinate as u64)?;
+            Place::of(shape, row)
+        };
+        self.adam.bits.fetch(places.filter_map(|place| {
+            let (first, last) = (row(place.start)?, row(place.end.checked_sub(1)?)?);
+            Some(first.part(0, 0)..last.part(PARTS, 0))
+        }));
     }
 
     /// Puts all lent rows back to their resting places, bit for bit. Those that were worked out left nothing.

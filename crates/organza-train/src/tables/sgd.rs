@@ -1,10 +1,11 @@
 //! Plain gradient descent: w <- w - rate g.
 
 use super::owed::Owed;
-use super::{BLOCKS_OF_A_THREAD, Upkeep, Weights};
+use super::{BLOCKS_OF_A_THREAD, Storage, Upkeep, Weights};
 use crate::optimizer::{Optimizer, Rule, Runs};
 use organza_mechanism::{Noised, Shape};
 use rayon::prelude::*;
+use std::io;
 
 /// Plain gradient descent: its settings are all of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,11 +18,16 @@ impl Rule for Sgd {
         true
     }
 
-    fn start(&self, shape: &Shape, upkeep: Upkeep, weights: &mut [f32]) -> Box<dyn Optimizer> {
-        match upkeep {
-            Upkeep::Owed(noise) => Box::new(Owed::new(self.learning_rate, noise, shape, weights)),
+    fn start(
+        &self,
+        shape: &Shape,
+        upkeep: Upkeep,
+        _: Storage<'_>,
+    ) -> io::Result<Box<dyn Optimizer>> {
+        Ok(match upkeep {
+            Upkeep::Owed(noise) => Box::new(Owed::new(self.learning_rate, noise, shape)),
             _ => Box::new(*self),
-        }
+        })
     }
 }
 

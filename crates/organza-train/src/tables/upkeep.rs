@@ -82,13 +82,13 @@ pub(crate) fn defers(shape: &Shape, expected_batch: f64, steps: u64) -> bool {
 /// Leave to defer noise on this grid, if the table's numbers have room for the weights.
 ///
 /// # Privacy
-/// It depends on settings, and on first weights that were drawn by chance or released.
+/// It depends on settings, and on how large first weights are, which were drawn by chance or released.
 pub(crate) fn deferred(
     sampler: &Sampler,
     grid: &DeferredGrid,
     optimizer: OptimizerSettings,
-    initial: &[f32],
+    largest: f32,
 ) -> Option<Deferral> {
     let deferral = sampler.defer(grid).filter(|_| optimizer.rule().can_owe())?;
-    has_room(optimizer.learning_rate(), deferral.unit(), initial).then_some(deferral)
+    has_room(optimizer.learning_rate(), deferral.unit(), largest).then_some(deferral)
 }

@@ -24,6 +24,7 @@ const EXAMPLES: &str = "\
 Examples:
   organza bench --method sparse --draws 100 --vocabulary 100000 --dim 100
   organza bench --method dpsgd --optimizer sgd --vocabulary 10000000 --dim 64
+  organza bench --method dpsgd --optimizer sgd --vocabulary 100000000 --dim 64 --tables-on-disk /data
   organza bench --sweep --svg width.svg";
 
 /// Measure what a step costs on this machine, without data
@@ -76,6 +77,9 @@ struct What {
     /// How many threads
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     threads: NonZeroUsize,
+    /// Keep the tables in a file in this folder, for those that are larger than memory, and measure the export as well
+    #[arg(long, value_name = "FOLDER", conflicts_with = "sweep")]
+    tables_on_disk: Option<PathBuf>,
     /// How parameters move [default: adam; in a sweep sgd for dpsgd]
     #[arg(long, value_parser = crate::names::optimizer_parser())]
     optimizer: Option<organza_train::OptimizerName>,

@@ -3,7 +3,7 @@
 use super::*;
 
 /// What Adam knows of each coordinate besides its resting place.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub(super) struct AdamState {
     pub(super) settings: AdamSettings,
     pub(super) series: Series,
@@ -11,7 +11,7 @@ pub(super) struct AdamState {
     pub(super) exponent: f32,
     /// Row by row: all n, then all s with their marks, then all sqrt(v_s), as bits. What belongs to one row
     /// stands together, because far apart each would cost a translation of its address.
-    pub(super) bits: Vec<u32>,
+    pub(super) bits: Aligned<u32>,
 }
 
 impl AdamState {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod adam;
+mod on_disk;
 mod owed;
 mod projected;
 mod unannounced;

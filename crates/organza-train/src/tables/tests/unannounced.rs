@@ -8,26 +8,26 @@ use crate::task::{Losses, Task};
 use organza_ledger::Neighbouring;
 use organza_ledger::testing::paid;
 use organza_mechanism::{
-    DeferredGrid, FlatRows, NoiseSettings, Plan, PlanSettings, RandomSource, ReadRows, Sampler,
-    SelectionSettings, Shape, WriteRows,
+    DeferredGrid, FlatRows, NoiseSettings, OwedNoise, Plan, PlanSettings, RandomSource, ReadRows,
+    Sampler, SelectionSettings, Shape, WriteRows,
 };
 
 const ROWS: u32 = 500;
 const DIMENSIONS: usize = 5;
 const UNITS: u64 = 300;
-const STEPS: u64 = 30;
+pub(super) const STEPS: u64 = 30;
 
 /// Who asks for a row.
-type Asks = fn(u32) -> bool;
-const ALWAYS: Asks = |_| true;
-const SOMETIMES: Asks = |row| row.is_multiple_of(3);
-const NEVER: Asks = |_| false;
+pub(super) type Asks = fn(u32) -> bool;
+pub(super) const ALWAYS: Asks = |_| true;
+pub(super) const SOMETIMES: Asks = |row| row.is_multiple_of(3);
+pub(super) const NEVER: Asks = |_| false;
 
-fn shape() -> Shape {
+pub(super) fn shape() -> Shape {
     Shape::table(u64::from(ROWS), DIMENSIONS as u64).unwrap()
 }
 
-fn sampler() -> Sampler {
+pub(super) fn sampler() -> Sampler {
     let plan = Plan::new(PlanSettings {
         shape: shape(),
         neighbouring: Neighbouring::AddRemove,
@@ -40,12 +40,22 @@ fn sampler() -> Sampler {
     plan.unwrap().sampler("training", UNITS, &RandomSource::from_seed(4))
 }
 
-/// Tables of each kind: plain, at rest, and with debts.
-fn kinds(sampler: &Sampler) -> [Tables; 5] {
+/// The right to leave noise for later.
+pub(super) fn owed(sampler: &Sampler) -> OwedNoise {
     let grid = DeferredGrid::new(shape().coordinates(), STEPS, 3.0, 1e-6).unwrap();
     let deferral = sampler.defer(&grid).unwrap();
     let charge = deferral.charge();
-    let owed = deferral.paid(paid(charge)).unwrap();
+    deferral.paid(paid(charge)).unwrap()
+}
+
+/// The first weight of a coordinate.
+pub(super) fn first(coordinate: u32) -> f32 {
+    (coordinate as f32).sin()
+}
+
+/// Tables of each kind: plain, at rest, and with debts.
+fn kinds(sampler: &Sampler) -> [Tables; 5] {
+    let owed = owed(sampler);
     let (sgd, adam) = (OptimizerSettings::Sgd { learning_rate: 0.1 }, OptimizerSettings::adam(0.1));
     let projected = OptimizerSettings::Projected(Projection {
         learning_rate: 0.1,
@@ -62,13 +72,13 @@ fn kinds(sampler: &Sampler) -> [Tables; 5] {
         (sgd, Upkeep::Owed(owed)),
     ];
     kinds.map(|(optimizer, upkeep)| {
-        let initial = (0..ROWS * DIMENSIONS as u32).map(|it| (it as f32).sin()).collect();
+        let initial = (0..ROWS * DIMENSIONS as u32).map(first).collect();
         Tables::new(shape(), optimizer, upkeep, initial).unwrap()
     })
 }
 
 /// Units pull their rows to zero, and say of some that they read them. Few rows move in a step of the noise alone.
-struct Pull(Asks);
+pub(super) struct Pull(pub(super) Asks);
 
 impl Pull {
     fn rows(unit: u64, draw: &[u32]) -> [u32; 3] {
