@@ -14,6 +14,8 @@ pub(crate) mod bytes;
 mod partial;
 mod summed;
 mod sums;
+#[cfg(test)]
+mod tests;
 
 pub use partial::{MOST_SHARDS, Partial, PartialError, Round, TaskName};
 pub(crate) use summed::{Summed, Told, digest};
