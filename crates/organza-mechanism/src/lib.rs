@@ -76,6 +76,7 @@ mod count;
 mod dense;
 mod due;
 mod exact;
+mod exchange;
 mod gradient;
 mod gram;
 mod grid;
@@ -104,6 +105,9 @@ pub use adaptive::{AdaptiveClip, ReleasedClip};
 pub use batch::{Batch, BatchPart, BatchSum, PartSum, Sampler, Selected};
 pub use count::NoisyCount;
 pub use due::NotPaid;
+pub use exchange::{
+    Exchange, MOST_SHARDS, NoteSums, Partial, PartialError, ReleasedRound, Round, TaskName,
+};
 pub use gradient::{PlainSum, UnitGradient};
 pub use gram::{GramPlan, GramSettings, GramSum, LARGEST_DIRECTION, LARGEST_ENTRY, NoisyGram};
 pub use grid::Grid;
@@ -123,4 +127,4 @@ pub use rows::{FlatRows, ReadRows, WriteRows};
 pub use scores::By;
 pub use select::{Choice, PassOrder, Selection, SelectionRule, SelectionSettings, Split};
 pub use shape::{Shape, ShapeError};
-pub use unknown_domain::{ItemCounts, ItemRule, ItemSettings, ItemsPlan, NoisyItems};
+pub use unknown_domain::{ItemCounts, ItemRule, ItemSettings, ItemsPlan, NoisyItems, of_shard};

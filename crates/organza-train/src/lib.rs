@@ -34,6 +34,7 @@ mod run;
 mod schedule;
 mod session;
 pub mod settings;
+pub mod shard;
 mod simple;
 mod step;
 mod stepper;
