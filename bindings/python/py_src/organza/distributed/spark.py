@@ -1,0 +1,109 @@
+"""On a cluster of Spark: rows of a unit meet in a partition, Arrow batches go to the workers, only partials come back.
+
+    from organza import Recommender
+    from organza.distributed.spark import fit
+
+    events = spark.table("shop.events")
+    recommender = fit(Recommender(user_column="customer", item_column="article"), events, shards=64)
+
+The package has to be installed where the executors run Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Any, TypeVar
+
+from organza._estimator import PrivateEstimator
+from organza.distributed._rounds import count, join, rounds
+from organza.exceptions import SettingsError
+
+__all__ = ["fit"]
+
+Estimator = TypeVar("Estimator", bound=PrivateEstimator)
+
+#: The schema of what comes back.
+_PARTIALS = "partial binary"
+
+
+def fit(
+    estimator: Estimator,
+    frame: Any,
+    *,
+    shards: int | None = None,
+    unit: str | None = None,
+    fan_in: int = 8,
+) -> Estimator:
+    """Fit to a table of Spark, on its cluster.
+
+    Parameters
+    ----------
+    estimator : Recommender, Typeahead or WordVectors
+        What shall be learned. Its `folder` is on the machine of the driver; with one, a driver that died goes on where it was
+        when it is started again.
+    frame : pyspark.sql.DataFrame
+        Events or texts. Select the columns that are needed: all of them are sent to the workers.
+    shards : int, optional
+        How many partitions the units are split into: ``spark.sql.shuffle.partitions``, unless you say so.
+    unit : str, optional
+        The column that says whose a row is: the `user_column` of the estimator, unless you say so.
+    fan_in : int, default=8
+        If there are more shards than this, partials are joined on the cluster until so many are left for the driver.
+
+    Returns
+    -------
+    estimator
+        Fitted: the same seed gives the same bits as on one machine.
+    """
+    unit = unit or getattr(estimator, "user_column", None)
+    if unit is None:
+        raise SettingsError("say whose a row is by `unit`, or by the `user_column` of the estimator")
+    if shards is None:
+        shards = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
+    schema = frame.limit(0).toArrow().schema
+    parts = frame.where(frame[unit].isNotNull()).repartition(shards, unit).persist()
+    try:
+
+        def counted(task: bytes) -> list[bytes]:
+            partials = parts.mapInArrow(_counts(task, shards, schema), _PARTIALS)
+            if shards > fan_in:
+                partials = partials.repartition(fan_in).mapInArrow(_joins, _PARTIALS)
+            return [bytes(row["partial"]) for row in partials.collect()]
+
+        rounds(estimator, frame, schema.empty_table(), counted)
+    finally:
+        parts.unpersist()
+    return estimator
+
+
+def _counts(
+    task: bytes, shards: int, schema: Any
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Give what counts a partition."""
+
+    def counts(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        if context is None:
+            raise SettingsError("this is for tasks of Spark")
+        # Without any batch a partition still has columns.
+        shard = chain([schema.empty_table()], (pa.Table.from_batches([batch]) for batch in batches))
+        yield _batch([count(task, shard, context.partitionId(), shards)])
+
+    return counts
+
+
+def _joins(batches: Iterator[Any]) -> Iterator[Any]:
+    """Join the partials of a partition."""
+    partials = [partial for batch in batches for partial in batch.column(0).to_pylist()]
+    if partials:
+        yield _batch([join(partials)])
+
+
+def _batch(partials: list[bytes]) -> Any:
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_pydict({"partial": pa.array(partials, pa.binary())})
