@@ -6,7 +6,8 @@ count next. So the same seed gives the same bits as an ordinary fit, however man
 
     plan ─▶ task ─▶ count (each shard) ─▶ join (any tree) ─▶ merge ─▶ task of the next round … ─▶ model
 
-:mod:`organza.distributed.ray` and :mod:`organza.distributed.spark` do all of this on a cluster; :func:`fit` does it by any ``map``.
+:mod:`organza.distributed.ray` and :mod:`organza.distributed.spark` do all of this on a cluster; :func:`fit` does it by any
+``map``, and :func:`rounds` by whatever gives partials.
 
 Privacy
 -------
@@ -27,7 +28,7 @@ Examples
 ['you']
 """
 
-from organza.distributed._rounds import count, fit, join, merge, plan
+from organza.distributed._rounds import count, fit, join, merge, plan, rounds
 from organza.distributed._shards import shard_of, split
 
-__all__ = ["count", "fit", "join", "merge", "plan", "shard_of", "split"]
+__all__ = ["count", "fit", "join", "merge", "plan", "rounds", "shard_of", "split"]

@@ -81,9 +81,12 @@ def _of_begun(folder: Path, planned: str) -> bytes | None:
         raise SettingsError(
             f"the run in {folder} was begun by other settings: name another `folder`, or the same settings"
         )
-    if (folder / _CERTIFICATE).exists():
-        return None
-    return (folder / _TASK).read_bytes()
+    # The task goes last: without it everything else is there.
+    if (folder / _TASK).exists():
+        return (folder / _TASK).read_bytes()
+    if not (folder / _CERTIFICATE).exists():
+        raise RunError(f"the run in {folder} has neither a task nor a certificate: it cannot go on")
+    return None
 
 
 def count(task: bytes, data: Any, shard: int, shards: int) -> bytes:
@@ -112,7 +115,7 @@ def count(task: bytes, data: Any, shard: int, shards: int) -> bytes:
 def _handed(data: Any) -> str | Data:
     """Give a shard as the libraries read it."""
     if is_path(data):
-        return os.fspath(data)
+        return str(os.fspath(data))
     if is_table(data):
         return _organza.table(data)
     first, rest = first_of(data)
@@ -185,8 +188,7 @@ def fit(
     def counted(task: bytes) -> list[bytes]:
         return list(map(partial(_counted, task, len(parts)), numbered))
 
-    rounds(estimator, parts, parts[0], counted)
-    return estimator
+    return fitted(estimator, counted, parts[0], parts)
 
 
 def _counted(task: bytes, shards: int, numbered: tuple[int, Any]) -> bytes:
@@ -195,32 +197,42 @@ def _counted(task: bytes, shards: int, numbered: tuple[int, Any]) -> bytes:
 
 
 def rounds(
-    estimator: PrivateEstimator,
-    source: Any,
-    like: Any,
-    counted: Callable[[bytes], Sequence[bytes]],
-) -> None:
-    """Fit by rounds: plan, count by `counted`, merge, until there is a model.
+    estimator: Estimator, partials: Callable[[bytes], Sequence[bytes]], *, like: Any = None
+) -> Estimator:
+    """Fit by rounds, counted by whatever gives the partials: plan, count, merge, until there is a model.
 
     Parameters
     ----------
+    estimator : Recommender, Typeahead or WordVectors
+        What shall be learned. With a `folder` a driver that died goes on where it was when it is started again.
+    partials : callable
+        Gives the partials of all shards for a task, joined or not.
+    like : optional
+        One of the shards, if they are neither tables nor files: only its kind is looked at.
+
+    Returns
+    -------
     estimator
-        What is fitted.
-    source
-        The data as the user gave it, to know it again.
-    like
-        One of the shards.
-    counted
-        Gives partials of all shards for a task.
+        Fitted: the same seed gives the same bits as on one machine.
     """
-    if estimator._spends_unseen(estimator._fitting(like)):
+    return fitted(estimator, partials, like, partials)
+
+
+def fitted(
+    estimator: Estimator,
+    partials: Callable[[bytes], Sequence[bytes]],
+    like: Any,
+    source: Any,
+) -> Estimator:
+    """Fit by rounds to data that the user gave as `source`, by which they are known again."""
+    if estimator._spends_unseen(estimator._fitting(os.curdir if like is None else like)):
         warn_of_another_fit(type(estimator).__name__, source, estimator.epsilon)
     own = estimator.folder is None
     place = Path(tempfile.mkdtemp(prefix="organza-")) / "run" if own else Path(estimator.folder)
     try:
         task = plan(estimator, place, like)
         while task is not None:
-            task, _ = merge(place, counted(task))
+            task, _ = merge(place, partials(task))
         if not (place / _CERTIFICATE).exists():
             raise RunError(f"the run in {place} ended without a certificate")
         run = Run(place, own=own, notes=[])
@@ -230,3 +242,4 @@ def rounds(
             shutil.rmtree(place.parent, ignore_errors=True)
         raise
     (place / _PLANNED).unlink(missing_ok=True)
+    return estimator

@@ -19,7 +19,7 @@ import ray
 
 from organza._data import is_path
 from organza._estimator import PrivateEstimator
-from organza.distributed._rounds import count, join, rounds
+from organza.distributed._rounds import count, fitted, join
 from organza.distributed._shards import split
 from organza.exceptions import DataError, SettingsError
 
@@ -101,8 +101,7 @@ def fit(
         found: list[bytes] = ray.get(partials)
         return found
 
-    rounds(estimator, data, like, counted)
-    return estimator
+    return fitted(estimator, counted, like, data)
 
 
 def _pieces(

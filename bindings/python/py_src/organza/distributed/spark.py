@@ -16,7 +16,7 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from organza._estimator import PrivateEstimator
-from organza.distributed._rounds import count, join, rounds
+from organza.distributed._rounds import count, fitted, join
 from organza.exceptions import SettingsError
 
 __all__ = ["fit"]
@@ -71,10 +71,9 @@ def fit(
                 partials = partials.repartition(fan_in).mapInArrow(_joins, _PARTIALS)
             return [bytes(row["partial"]) for row in partials.collect()]
 
-        rounds(estimator, frame, schema.empty_table(), counted)
+        return fitted(estimator, counted, schema.empty_table(), frame)
     finally:
         parts.unpersist()
-    return estimator
 
 
 def _counts(
