@@ -22,6 +22,7 @@ mod output;
 mod position;
 mod progress;
 mod running;
+pub mod shard;
 mod stages;
 mod summary;
 mod text;

@@ -28,12 +28,15 @@ const BAD: Style = AnsiColor::Red.on_default().bold();
 const NOTE: Style = AnsiColor::Cyan.on_default().bold();
 
 /// Writes what commands have to say, in the form that the user asked for.
+#[derive(Clone)]
 pub(crate) struct Output {
     json: bool,
     quiet: bool,
     verbose: bool,
     progress: ProgressForm,
     color: anstream::ColorChoice,
+    /// Whether results are kept back.
+    mute: bool,
     /// The program that runs the command, if it is not a person.
     caller: Option<Arc<Caller>>,
 }
@@ -42,6 +45,20 @@ impl Output {
     /// Output for a program: nothing is printed.
     pub(crate) fn for_program(options: &OutputOptions, caller: Arc<Caller>) -> Self {
         Self { caller: Some(caller), ..Self::new(options) }
+    }
+
+    /// Output for a program that asks for no result.
+    pub(crate) fn silent(caller: Arc<Caller>) -> Self {
+        let (color, progress) = (anstream::ColorChoice::Never, ProgressForm::None);
+        let caller = Some(caller);
+        Self { json: false, quiet: true, verbose: false, progress, color, mute: true, caller }
+    }
+
+    /// As these options say, or those of the command that this one is a part of.
+    pub(crate) fn or(&self, options: &OutputOptions) -> Self {
+        let given = Self::new(options);
+        let (json, quiet) = (self.json || given.json, self.quiet || given.quiet);
+        Self { json, quiet, verbose: self.verbose || given.verbose, ..self.clone() }
     }
 
     /// The program that runs the command, if it is not a person.
@@ -62,7 +79,7 @@ impl Output {
             ColorChoice::Never => anstream::ColorChoice::Never,
         };
         let OutputOptions { json, quiet, verbose, progress, .. } = *options;
-        Self { json, quiet, verbose, progress, color, caller: None }
+        Self { json, quiet, verbose, progress, color, mute: false, caller: None }
     }
 
     /// Whether a person reads the result.
@@ -70,8 +87,16 @@ impl Output {
         !self.json
     }
 
+    /// The same without results, for a command that is a part of another one.
+    pub(crate) fn without_results(&self) -> Self {
+        Self { mute: true, ..self.clone() }
+    }
+
     /// Prints the result of a command: its `Display` for people, its `Serialize` for programs.
     pub(crate) fn result(&self, result: &(impl Display + Serialize)) -> anyhow::Result<()> {
+        if self.mute {
+            return Ok(());
+        }
         if let Some(caller) = self.caller() {
             caller.take(serde_json::to_value(result)?);
             return Ok(());

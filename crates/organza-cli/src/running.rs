@@ -64,7 +64,7 @@ pub fn page(run: &Path) -> Result<Page, RunFilesError> {
 }
 
 /// What changes nothing about the result.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Run")]
 pub(crate) struct RunOptions {
     /// How many threads; the result is the same with any number [default: one a core]

@@ -252,6 +252,21 @@ pub enum DataError {
         /// The share for test.
         test: f64,
     },
+    /// A row that another shard has.
+    #[error(
+        "{place}: this row is of shard {found} of {of}, not of shard {number}: part the rows by the hash of their units, or leave \
+         --strict out to pass over those of other shards"
+    )]
+    OtherShard {
+        /// Where it stands.
+        place: Place,
+        /// The shard of its unit.
+        found: u32,
+        /// The shard that is counted.
+        number: u32,
+        /// Of how many.
+        of: u32,
+    },
     /// Users were asked for where none are known.
     #[error("units by user need text with users: each line `user <tab> text`")]
     NoUsers,

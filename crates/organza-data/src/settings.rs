@@ -1,5 +1,6 @@
 //! Where text comes from, how it is cut and which words it has, as it stands in the settings of a run.
 
+use crate::shard::{Shard, ShardText};
 use crate::source::{TextColumns, of_table, open, open_columns, refuse_table};
 use crate::table::Table;
 use crate::{
@@ -171,6 +172,15 @@ impl Default for DataSettings {
     }
 }
 
+/// How lines are laid out where `unit` is protected as one.
+fn layout(unit: Unit) -> Layout {
+    match unit {
+        Unit::User => Layout::Users,
+        Unit::Document => Layout::Documents,
+        _ => Layout::Lines,
+    }
+}
+
 impl Tokens {
     /// What a token is.
     ///
@@ -241,12 +251,31 @@ impl DataSettings {
         unit: Unit,
         tokeniser: &Tokeniser,
     ) -> Result<TokenisedText, DataError> {
-        let layout = match unit {
-            Unit::User => Layout::Users,
-            Unit::Document => Layout::Documents,
-            _ => Layout::Lines,
-        };
-        TokenisedText::read(source, tokeniser, layout)
+        TokenisedText::read(source, tokeniser, layout(unit))
+    }
+
+    /// The lines of a source that are in a shard, where `unit` is protected as one.
+    pub fn of_shard(
+        &self,
+        source: Box<dyn TextSource>,
+        unit: Unit,
+        shard: Shard,
+    ) -> Box<dyn TextSource> {
+        Box::new(ShardText { source, layout: layout(unit), shard })
+    }
+
+    /// Why the text cannot be counted in shards, if it cannot.
+    pub fn problem_of_shards(&self) -> Option<&'static str> {
+        let counted = self.vocabulary == VocabularyOrigin::DeclaredPublic;
+        if self.path.is_none() {
+            return Some(
+                "the built-in corpus is made in one place: shards are of data of your own",
+            );
+        }
+        counted.then_some(
+            "words that are counted and declared public are counted in one place: name them by --vocabulary-file, or leave \
+             --vocabulary out to release them with a charge",
+        )
     }
 
     /// The words that need no charge: those of the built-in corpus or of a public file, those that were declared

@@ -127,7 +127,8 @@ impl TokenisedText {
     }
 }
 
-fn user_and_text(line: Line<'_>, layout: Layout) -> Result<(&str, &str), LineProblem> {
+/// Whose a line is, and its text.
+pub(crate) fn user_and_text(line: Line<'_>, layout: Layout) -> Result<(&str, &str), LineProblem> {
     let (user, text) = match (layout, line.user) {
         (Layout::Documents, _) => (line.name, line.text),
         (_, Some(user)) => (user, line.text),

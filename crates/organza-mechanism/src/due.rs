@@ -18,6 +18,8 @@ pub(crate) struct Due {
     charge: Charge,
     turn: Turn,
     pub(crate) source: RandomSource,
+    /// Where choices that are made unit by unit come from.
+    pub(crate) choices: RandomSource,
 }
 
 /// Why nothing was drawn.
@@ -33,6 +35,41 @@ pub enum NotPaid {
         purpose: String,
         /// Its step, or the number of the release.
         step: u64,
+    },
+    /// It is drawn in another place.
+    #[error(
+        "`{purpose}` is not drawn here: this run is made of shards, whose sums are counted by workers, and gets its noise in a merge; \
+         what is neither is made on one machine"
+    )]
+    Elsewhere {
+        /// What was to be drawn.
+        purpose: String,
+    },
+    /// The sums that were handed in, or what was released, are not of this release.
+    #[error(
+        "the partials of `{purpose}` are not of this release: count all shards again, with the task of this run and by this version \
+         of organza"
+    )]
+    OtherPlan {
+        /// What was to be drawn.
+        purpose: String,
+    },
+    /// Noise was drawn on other sums before.
+    #[error(
+        "the noise of `{purpose}` was drawn on other partials before, and on these it would bare the difference: merge the \
+         partials of that merge again, or begin a new run"
+    )]
+    OtherSums {
+        /// What was to be drawn.
+        purpose: String,
+    },
+    /// On which sums noise is drawn cannot be noted.
+    #[error("the sums of `{purpose}` cannot be noted, so no noise is drawn on them: {reason}")]
+    NotNoted {
+        /// What was to be drawn.
+        purpose: String,
+        /// What the system said.
+        reason: String,
     },
     /// It, or a step after it, was drawn already, and a charge pays for one.
     #[error(
@@ -57,8 +94,8 @@ impl Due {
         let charge = Charge::once(purpose, event)
             .with_key(source.fingerprint())
             .for_neighbours(neighbouring);
-        let source = source.named(purpose);
-        Self { charge, turn: source.turn(), source }
+        let (source, choices) = (source.named(purpose), source.choices().named(purpose));
+        Self { charge, turn: source.turn(), source, choices }
     }
 
     /// The charge for `steps`.
@@ -77,8 +114,16 @@ impl Due {
         &self.charge.event
     }
 
-    /// Hands out `step`, if `paid` pays for it and its turn has not passed.
+    /// Hands out `step`, if `paid` pays for it and its turn has not passed; of a run that is made of shards there is none.
     pub(crate) fn hand_out(&self, step: u64, paid: &Charged) -> Result<(), NotPaid> {
+        match self.source.exchange() {
+            Some(_) => Err(NotPaid::Elsewhere { purpose: self.charge.purpose.clone() }),
+            None => self.hand_out_in_merge(step, paid),
+        }
+    }
+
+    /// The same to a release that has the sums of all shards.
+    pub(crate) fn hand_out_in_merge(&self, step: u64, paid: &Charged) -> Result<(), NotPaid> {
         let Charge { purpose, event, key, neighbouring, .. } = &self.charge;
         let charge = paid.charge();
         let is_covered = charge.range().contains(&step)

@@ -74,6 +74,7 @@ mod count;
 mod dense;
 mod due;
 mod exact;
+mod exchange;
 mod gradient;
 mod gram;
 mod grid;
@@ -102,6 +103,9 @@ pub use adaptive::{AdaptiveClip, ReleasedClip};
 pub use batch::{Batch, BatchPart, BatchSum, PartSum, Sampler, Selected};
 pub use count::NoisyCount;
 pub use due::NotPaid;
+pub use exchange::{
+    Exchange, MOST_SHARDS, NoteSums, Partial, PartialError, ReleasedRound, Round, TaskName,
+};
 pub use gradient::{PlainSum, UnitGradient};
 pub use gram::{GramPlan, GramSettings, GramSum, LARGEST_DIRECTION, LARGEST_ENTRY, NoisyGram};
 pub use grid::Grid;

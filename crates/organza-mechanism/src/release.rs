@@ -1,6 +1,7 @@
 //! A release that is made once: its name, its charge and its randomness.
 
 use crate::due::{Due, NotPaid};
+use crate::exchange::Exchange;
 use crate::random::{PrivateRandom, RandomSource, Secret, StepRandom};
 use organza_ledger::{Charge, Charged, Event, Neighbouring};
 
@@ -57,11 +58,37 @@ impl Release {
     /// # Errors
     /// If the charge is for something else, or this purpose was released before.
     pub fn random(&self, paid: Charged, event: &Event) -> Result<StepRandom, NotPaid> {
-        if event != self.due.event() {
-            return Err(NotPaid::NotCovered { purpose: self.purpose().to_owned(), step: 0 });
-        }
+        self.check(event)?;
         self.due.hand_out(0, &paid)?;
         Ok(self.due.source.secret(Secret::Release, 0))
+    }
+
+    /// The same for a release that has the sums of all shards.
+    pub(crate) fn random_of_merge(
+        &self,
+        paid: Charged,
+        event: &Event,
+    ) -> Result<StepRandom, NotPaid> {
+        self.check(event)?;
+        self.due.hand_out_in_merge(0, &paid)?;
+        Ok(self.due.source.secret(Secret::Release, 0))
+    }
+
+    fn check(&self, event: &Event) -> Result<(), NotPaid> {
+        match event == self.due.event() {
+            true => Ok(()),
+            false => Err(NotPaid::NotCovered { purpose: self.purpose().to_owned(), step: 0 }),
+        }
+    }
+
+    /// Where its sums come from and go to, if the run is made of shards.
+    pub(crate) fn exchange(&self) -> Option<&Exchange> {
+        self.due.source.exchange()
+    }
+
+    /// Why nothing is drawn here.
+    pub(crate) fn elsewhere(&self) -> NotPaid {
+        NotPaid::Elsewhere { purpose: self.purpose().to_owned() }
     }
 }
 

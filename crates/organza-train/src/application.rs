@@ -42,6 +42,15 @@ pub trait Application: Sized {
     /// If it cannot be read.
     fn read(settings: &Self::Settings) -> Result<Self::Data, Failure>;
 
+    /// The data of nobody, with all that is declared public: on which the sums of [shards](crate::shard) are merged. What is made of it, and of
+    /// what was released, has to be what is made of the data.
+    ///
+    /// # Errors
+    /// If this application, or these settings, need the data in one place.
+    fn nobody(_settings: &Self::Settings) -> Result<Self::Data, Failure> {
+        Err("this application cannot be made of shards: it needs its data in one place".into())
+    }
+
     /// A hash of all the data: a run goes on with the same data, or not at all. *Not private.* [`fingerprint`] is one.
     ///
     /// [`fingerprint`]: crate::fingerprint

@@ -10,7 +10,7 @@ use organza_accountant::Accountant;
 use organza_ledger::{
     Budget, BudgetError, Charge, Charged, DataSetError, Event, Header, Ledger, Reserved, TornLine,
 };
-use organza_mechanism::{NoisyCount, RandomSource};
+use organza_mechanism::{NoisyCount, NotPaid, RandomSource};
 use std::path::PathBuf;
 
 const LEDGER: &str = "ledger.jsonl";
@@ -232,6 +232,12 @@ impl<'a> Releases<'a> {
     /// # Errors
     /// If the budget does not allow for it, the ledger cannot be written, or the run is not private.
     pub fn charge(&mut self, charge: Charge) -> Result<Charged, SessionError> {
+        if let Some(exchange) = self.source().exchange()
+            && !exchange.may_charge(&charge.purpose)
+        {
+            // Its shards are counted first: without their sums there is nothing to pay for.
+            return Err(RunError::from(NotPaid::Elsewhere { purpose: charge.purpose }).into());
+        }
         let (_, purse) = self.books.purse()?;
         Ok(purse.ok_or(RunError::NoPurse)?.charge(charge)?)
     }

@@ -31,6 +31,7 @@ mod run;
 mod schedule;
 mod session;
 pub mod settings;
+pub mod shard;
 mod simple;
 mod step;
 mod stepper;

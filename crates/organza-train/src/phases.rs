@@ -34,20 +34,24 @@ pub(crate) struct Calibrated {
     pub(crate) events: Vec<Event>,
 }
 
-/// Finds the noise of each phase.
+/// Finds the noise of each phase, unless it was `found` before, from the same settings.
 ///
 /// # Errors
 /// If a setting makes no sense at any noise, or no noise meets the budget.
 pub(crate) fn calibrate(
     privacy: &PrivacySettings,
     phases: Vec<Phase<'_>>,
+    found: &[(String, f64)],
 ) -> Result<Vec<Calibrated>, SessionError> {
     let mut before = Vec::new();
     let mut calibrated = Vec::new();
     for Phase { name, releases, until, events } in phases {
         // A first look, so that settings that make no sense are named as such.
         events(1.0)?;
-        let noise = noise(privacy, &before, until, |noise| events(noise).ok())?;
+        let noise = match found.iter().find(|(phase, _)| phase == name) {
+            Some((_, noise)) => *noise,
+            None => noise(privacy, &before, until, |noise| events(noise).ok())?,
+        };
         let events = events(noise)?;
         before.extend(events.iter().cloned());
         calibrated.push(Calibrated { name, releases, noise, events });

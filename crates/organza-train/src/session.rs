@@ -11,6 +11,7 @@ use crate::plan::plan;
 use crate::run::{Observer, Outcome, RunError, RunPlan, losses_of, run};
 use crate::schedule::CalibrationError;
 use crate::settings::{EngineSettings, RunSettings};
+use crate::shard::{Shards, is_of_shards};
 use crate::task::Task;
 use organza_ledger::{
     AccountError, BudgetError, DataSetError, Header, LedgerError, PublicFact, TornLine,
@@ -175,6 +176,53 @@ impl<A: Application> Session<A> {
         Self::begun(settings, None, false, |_| Ok(data))
     }
 
+    /// Begins a run of shards in an empty folder: nothing is charged or released before the first merge.
+    ///
+    /// # Errors
+    /// As [`Session::begin`], and if this application, or these settings, need their data in one place.
+    pub fn of_shards(
+        settings: A::Settings,
+        path: &Path,
+        shards: &Shards,
+    ) -> Result<Self, SessionError> {
+        settings.check()?;
+        RunFolder::check_free(path)?;
+        let engine = settings.engine();
+        if !engine.private || engine.steps.is_some() {
+            let reason = "a run of shards is private, and all that it learns is released before the first step: take a method \
+                          without steps";
+            return Err(SessionError::Application(reason.into()));
+        }
+        check_share(&engine)?;
+        let source = new_source(&engine)?.with_exchange(shards.exchange.clone());
+        let data = A::nobody(&settings)?;
+        let books = Self::new_books(&settings, engine, &data, source, Some(path), true)?;
+        Self::prepare(settings, data, books, Some(shards))
+    }
+
+    /// Goes on with a run of shards when those of a round were counted.
+    ///
+    /// # Errors
+    /// As [`Session::resume`].
+    pub fn merging(path: &Path, shards: &Shards) -> Result<Self, SessionError> {
+        Self::reopened(path, None, Some(shards), A::nobody)
+    }
+
+    /// The run on a shard. It writes nothing, and what it charges ends with it.
+    pub(crate) fn counting(
+        settings: A::Settings,
+        source: RandomSource,
+        shards: &Shards,
+        read: impl FnOnce(&A::Settings) -> Result<A::Data, Failure>,
+    ) -> Result<Self, SessionError> {
+        settings.check()?;
+        let data = read(&settings)?;
+        // Its place on the ledger of a data set is the merge's.
+        let engine = EngineSettings { ledger: None, ..settings.engine() };
+        let books = Self::new_books(&settings, engine, &data, source, None, false)?;
+        Self::prepare(settings, data, books, Some(shards))
+    }
+
     /// Trains on `data` to the end, in memory.
     ///
     /// # Errors
@@ -195,30 +243,33 @@ impl<A: Application> Session<A> {
         read: impl FnOnce(&A::Settings) -> Result<A::Data, Failure>,
     ) -> Result<Self, SessionError> {
         let engine = settings.engine();
-        if let (Some(ledger), Some(share)) = (&engine.ledger, engine.share()) {
-            ledger.check(&[share])?;
-        }
+        check_share(&engine)?;
         let data = read(&settings)?;
-        let source = match engine.seed {
-            Some(seed) => RandomSource::from_seed(seed),
-            None => RandomSource::from_operating_system()?,
-        };
-        let state = |data| State {
-            version: STATE_VERSION,
-            key: *source.key().expose(),
-            data,
-            settings: &settings,
-        };
+        let source = new_source(&engine)?;
+        let books = Self::new_books(&settings, engine, &data, source, path, goes_on)?;
+        Self::prepare(settings, data, books, None)
+    }
+
+    /// The books of a new run.
+    fn new_books(
+        settings: &A::Settings,
+        engine: EngineSettings,
+        data: &A::Data,
+        source: RandomSource,
+        path: Option<&Path>,
+        goes_on: bool,
+    ) -> Result<Books, SessionError> {
+        let state =
+            |data| State { version: STATE_VERSION, key: *source.key().expose(), data, settings };
         // What cannot go on needs no hash of its data.
-        let state = goes_on.then(|| hashed::<A>(&data)).transpose()?.map(state);
+        let state = goes_on.then(|| hashed::<A>(data)).transpose()?.map(state);
         let files = FirstFiles {
             path: path.map(Path::to_owned),
-            header: header(&engine, A::public_facts(&settings, &data)?),
+            header: header(&engine, A::public_facts(settings, data)?),
             state: state.as_ref().map(json).transpose()?,
-            settings: json(&settings)?,
+            settings: json(settings)?,
         };
-        let books = Books::closed(engine, source, files)?;
-        Self::prepare(settings, data, books)
+        Books::closed(engine, source, files)
     }
 
     /// Goes on with the run in a folder.
@@ -241,6 +292,15 @@ impl<A: Application> Session<A> {
     pub fn resume_with(
         path: &Path,
         moved: Option<&Path>,
+        read: impl FnOnce(&A::Settings) -> Result<A::Data, Failure>,
+    ) -> Result<Self, SessionError> {
+        Self::reopened(path, moved, None, read)
+    }
+
+    fn reopened(
+        path: &Path,
+        moved: Option<&Path>,
+        shards: Option<&Shards>,
         read: impl FnOnce(&A::Settings) -> Result<A::Data, Failure>,
     ) -> Result<Self, SessionError> {
         let folder = RunFolder::open(path)?;
@@ -268,6 +328,9 @@ impl<A: Application> Session<A> {
             }
             return Err(changed("the run is finished: there is nothing left to do"));
         };
+        if shards.is_none() && is_of_shards(&folder) {
+            return Err(changed("it is made of shards: go on with `organza shard merge`"));
+        }
         let state: State<A::Settings> = serde_json::from_slice(&state)
             .map_err(|error| changed(&format!("private/state.json cannot be read ({error})")))?;
         if state.version != STATE_VERSION {
@@ -296,9 +359,13 @@ impl<A: Application> Session<A> {
         let engine = settings.engine();
         let origin = engine.seed.map_or(Origin::OperatingSystem, Origin::Seed);
         let source = RandomSource::resume(StreamKey::from_bytes(state.key), origin);
+        let source = match shards {
+            Some(shards) => source.with_exchange(shards.exchange.clone()),
+            None => source,
+        };
         let header = header(&engine, A::public_facts(&settings, &data)?);
         let books = Books::reopened(engine, source, folder, &header)?;
-        Self::prepare(settings, data, books)
+        Self::prepare(settings, data, books, shards)
     }
 
     /// Releases what comes before the plan, and plans.
@@ -306,15 +373,22 @@ impl<A: Application> Session<A> {
         settings: A::Settings,
         data: A::Data,
         mut books: Books,
+        shards: Option<&Shards>,
     ) -> Result<Self, SessionError> {
         let engine = settings.engine();
         let phases = match engine.private {
             true => {
                 let _stage = Stage::begin("calibrating", Size::Unknown);
-                phases::calibrate(&engine.privacy, A::phases(&settings, &data)?)?
+                let found = shards.and_then(Shards::noises).unwrap_or_default();
+                phases::calibrate(&engine.privacy, A::phases(&settings, &data)?, &found)?
             }
             false => Vec::new(),
         };
+        if let Some(shards) = shards {
+            // A run of shards stops before its first charge, and goes on from what is written here.
+            books.open()?;
+            shards.learn::<A>(&settings, books.source(), &phases)?;
+        }
         let mut releases = Releases::new(&mut books, &phases);
         let application = A::prepare(&settings, data, &mut releases)?;
         let plan = plan(&settings, &application, &mut releases)?;
@@ -416,6 +490,20 @@ fn without_steps<T: Task + ?Sized>(
     metrics.add(start.passes, losses_of(task, &start.parameters)?, observer)?;
     let curve = metrics.into_points();
     Ok(Outcome::Done { parameters: start.parameters, curve, seconds })
+}
+
+fn check_share(engine: &EngineSettings) -> Result<(), SessionError> {
+    match (&engine.ledger, engine.share()) {
+        (Some(ledger), Some(share)) => Ok(ledger.check(&[share])?),
+        _ => Ok(()),
+    }
+}
+
+fn new_source(engine: &EngineSettings) -> Result<RandomSource, SessionError> {
+    Ok(match engine.seed {
+        Some(seed) => RandomSource::from_seed(seed),
+        None => RandomSource::from_operating_system()?,
+    })
 }
 
 fn hashed<A: Application>(data: &A::Data) -> Result<[u8; 32], Failure> {

@@ -9,7 +9,7 @@ use crate::typeahead::Typeahead;
 use organza_data::settings::{PUBLIC_SEED, SplitSettings, VocabularyOrigin};
 use organza_data::split::{Shares, Sides};
 use organza_data::{
-    Canaries, DataError, PrivateVocabularyPlan, PrivateVocabularySettings, TextSource,
+    Canaries, DataError, NoText, PrivateVocabularyPlan, PrivateVocabularySettings, TextSource,
     TokenisedText, Tokeniser, Vocabulary, VocabularyRelease, Writing,
 };
 use organza_ledger::{PublicFact, Unit};
@@ -80,6 +80,16 @@ impl Application for TypeaheadRun {
 
     fn read(settings: &Settings) -> Result<Text, Failure> {
         Text::read(settings, settings.data.source(settings.privacy.unit)?.as_ref())
+    }
+
+    fn nobody(settings: &Settings) -> Result<Text, Failure> {
+        if let Some(problem) = settings.data.problem_of_shards() {
+            return Err(problem.into());
+        }
+        if settings.canaries.is_some() {
+            return Err("canaries are put into data that lies in one place: leave them out".into());
+        }
+        Text::read(settings, &NoText)
     }
 
     fn fingerprint(text: &Text) -> Result<[u8; 32], Failure> {

@@ -19,11 +19,12 @@ mod recommender;
 mod report;
 mod reproduce;
 mod resume;
+pub(crate) mod shard;
 mod similar;
 mod similarity;
 mod train;
 mod tune;
-mod typeahead;
+pub(crate) mod typeahead;
 
 use crate::handed::Handed;
 use crate::output::Output;
@@ -53,6 +54,7 @@ pub(crate) enum Command {
     Compare(Box<compare::Compare>),
     Tune(Box<tune::Tune>),
     Reproduce(reproduce::Reproduce),
+    Shard(shard::Shard),
     Ledger(ledger::Ledger),
     Event(event::Event),
     Bench(bench::Bench),
@@ -94,6 +96,7 @@ impl Command {
             Self::Compare(command) => command.run(output),
             Self::Tune(command) => command.run(output),
             Self::Reproduce(command) => command.run(output),
+            Self::Shard(command) => command.run(output),
             Self::Ledger(command) => command.run(output),
             Self::Event(command) => command.run(output),
             Self::Bench(command) => command.run(output),

@@ -2,6 +2,7 @@
 
 use crate::canaries::CanaryOptions;
 use crate::command::ledger::LedgerOptions;
+use crate::command::shard::Begin;
 use crate::handed::Handed;
 use crate::names::named;
 use crate::output::Output;
@@ -109,6 +110,23 @@ pub(crate) struct Typeahead {
 
 impl Typeahead {
     pub(crate) fn run_on(self, handed: Handed, output: &Output) -> anyhow::Result<()> {
+        let settings = self.checked(output)?;
+        let begin = || {
+            RunOptions::begin::<TypeaheadRun>(settings, &self.out, output, |settings| {
+                let source = handed.text(&settings.data, settings.privacy.unit)?;
+                Text::read(settings, source.as_ref())
+            })
+        };
+        self.running.train(&self.out, output, begin, |folder, run| show(folder, &run, output))
+    }
+
+    /// Begins a run that is made of shards.
+    pub(crate) fn begin_shards(self, begin: &Begin, output: &Output) -> anyhow::Result<()> {
+        let settings = self.checked(output)?;
+        begin.run::<TypeaheadRun>(settings, &self.out, &self.running, output)
+    }
+
+    fn checked(&self, output: &Output) -> anyhow::Result<Settings> {
         let settings = self.settings();
         let protects = self.epsilon.is_some() || self.noise_multiplier.is_some();
         if protects && !self.method.is_private() {
@@ -129,13 +147,7 @@ impl Typeahead {
             output.note(format!("method {}: this run is NOT private", self.method));
         }
         note_doubts(&settings, output);
-        let begin = || {
-            RunOptions::begin::<TypeaheadRun>(settings, &self.out, output, |settings| {
-                let source = handed.text(&settings.data, settings.privacy.unit)?;
-                Text::read(settings, source.as_ref())
-            })
-        };
-        self.running.train(&self.out, output, begin, |folder, run| show(folder, &run, output))
+        Ok(settings)
     }
 
     fn settings(&self) -> Settings {
@@ -168,7 +180,7 @@ const NOTHING_LEARNED: &str = "nothing was learned of what follows what: the wor
     most frequent ones are. More writers, a larger epsilon or a public vocabulary would help";
 
 /// Writes the summary and the page of a run, and shows what came of it.
-pub(super) fn show(
+pub(crate) fn show(
     folder: &RunFolder,
     trained: &Trained<TypeaheadRun>,
     output: &Output,

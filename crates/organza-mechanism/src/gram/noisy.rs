@@ -65,6 +65,16 @@ impl NoisyGram {
         Self { plan, cells, private }
     }
 
+    /// What was released elsewhere.
+    pub(super) fn of_cells(plan: GramPlan, cells: Vec<f32>, private: bool) -> Self {
+        Self { plan, cells, private }
+    }
+
+    /// Unordered pairs by rows.
+    pub(super) fn cells(&self) -> &[f32] {
+        &self.cells
+    }
+
     /// The plan it was made by.
     pub fn plan(&self) -> &GramPlan {
         &self.plan

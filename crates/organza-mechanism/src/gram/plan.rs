@@ -77,6 +77,11 @@ impl GramPlan {
         self.event.clone()
     }
 
+    /// The settings it was made from.
+    pub(super) fn settings(&self) -> &GramSettings {
+        &self.settings
+    }
+
     /// The number of columns.
     pub fn columns(&self) -> usize {
         self.settings.columns as usize

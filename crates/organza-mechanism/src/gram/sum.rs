@@ -4,8 +4,10 @@ use super::noisy::NoisyGram;
 use super::plan::GramPlan;
 use super::row::{Direction, scaled};
 use crate::due::NotPaid;
+use crate::exchange::{Summed, Sums, Told};
+use crate::random::StepRandom;
 use crate::release::Release;
-use organza_ledger::Charged;
+use organza_ledger::{Charged, Event};
 
 /// The cells of all units, which have no noise yet: there is nothing to read.
 ///
@@ -79,9 +81,7 @@ impl GramSum {
     /// # Errors
     /// If the charge is not for this release of this plan, or it was released before.
     pub fn noise(self, release: &Release, paid: Charged) -> Result<NoisyGram, NotPaid> {
-        let random = release.random(paid, &self.plan.event())?;
-        let plan = self.plan.clone();
-        Ok(NoisyGram::new(plan, &self.finished(), &random, release.is_private()))
+        release.of_sum(self, paid)
     }
 
     /// The cells of all rests.
@@ -98,6 +98,52 @@ impl GramSum {
             }
         }
         cells
+    }
+}
+
+/// All sums in their places: of pairs, along the direction, and twice along it.
+impl Summed for GramSum {
+    type Released = NoisyGram;
+
+    fn event(&self) -> Event {
+        self.plan.event()
+    }
+
+    fn plan(&self) -> String {
+        format!("gram {:?} {:?}", self.plan.settings(), self.direction.entries)
+    }
+
+    fn into_sums(self) -> Sums {
+        let Self { mut cells, along, twice, .. } = self;
+        cells.extend(along);
+        cells.push(twice);
+        Sums::Places(cells)
+    }
+
+    fn with_sums(mut self, sums: Sums) -> Option<Self> {
+        let Sums::Places(mut cells) = sums else { return None };
+        let twice = cells.pop()?;
+        let pairs = cells.len().checked_sub(self.along.len())?;
+        let along = cells.split_off(pairs);
+        (pairs == self.cells.len()).then_some(())?;
+        let (plan, direction) = (self.plan.clone(), self.direction.clone());
+        self = self.merge(Self { plan, direction, cells, along, twice });
+        Some(self)
+    }
+
+    fn drawn(self, random: &StepRandom, private: bool) -> NoisyGram {
+        let plan = self.plan.clone();
+        NoisyGram::new(plan, &self.finished(), random, private)
+    }
+
+    fn told(released: &NoisyGram) -> Told {
+        Told::Places(released.cells().iter().map(|cell| cell.to_bits()).collect())
+    }
+
+    fn from_told(self, told: Told, private: bool) -> Option<NoisyGram> {
+        let Told::Places(cells) = told else { return None };
+        let cells: Vec<f32> = cells.into_iter().map(f32::from_bits).collect();
+        (cells.len() == self.cells.len()).then(|| NoisyGram::of_cells(self.plan, cells, private))
     }
 }
 

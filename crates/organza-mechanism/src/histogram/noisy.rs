@@ -55,6 +55,22 @@ impl NoisyHistogram {
         Self { plan, cells, private }
     }
 
+    /// What was released elsewhere, by cell, in grid steps; none if it cannot be of this plan.
+    pub(super) fn of_steps(
+        plan: HistogramPlan,
+        cells: Vec<(u64, i64)>,
+        private: bool,
+    ) -> Option<Self> {
+        let fits = cells.last().is_none_or(|(cell, _)| *cell < plan.settings().cells);
+        let all = plan.bar_in_steps().is_some() || cells.len() as u64 == plan.settings().cells;
+        (fits && all).then_some(Self { plan, cells, private })
+    }
+
+    /// The released cells, in grid steps.
+    pub(super) fn in_steps(&self) -> &[(u64, i64)] {
+        &self.cells
+    }
+
     /// The released cells in their order, with their noisy counts.
     pub fn cells(&self) -> impl ExactSizeIterator<Item = (u64, f64)> {
         let step = self.plan.step();

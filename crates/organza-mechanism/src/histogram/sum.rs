@@ -4,8 +4,10 @@ use super::noisy::NoisyHistogram;
 use super::plan::HistogramPlan;
 use super::unit::UnitCounts;
 use crate::due::NotPaid;
+use crate::exchange::{Summed, Sums as Handed, Told};
+use crate::random::StepRandom;
 use crate::release::Release;
-use organza_ledger::Charged;
+use organza_ledger::{Charged, Event};
 
 /// How many new entries are gathered before they are sorted into the others, at the least.
 const FEWEST_FRESH: usize = 1 << 16;
@@ -83,9 +85,47 @@ impl Histogram {
     /// # Errors
     /// If the charge is not for this release of this plan, or it was released before.
     pub fn noise(self, release: &Release, paid: Charged) -> Result<NoisyHistogram, NotPaid> {
-        let random = release.random(paid, &self.plan.event())?;
+        release.of_sum(self, paid)
+    }
+}
+
+impl Summed for Histogram {
+    type Released = NoisyHistogram;
+
+    fn event(&self) -> Event {
+        self.plan.event()
+    }
+
+    fn plan(&self) -> String {
+        format!("histogram {:?}", self.plan.settings())
+    }
+
+    fn into_sums(self) -> Handed {
+        Handed::Counts(self.sums.into_cells())
+    }
+
+    fn with_sums(mut self, sums: Handed) -> Option<Self> {
+        let Handed::Counts(cells) = sums else { return None };
+        let number = self.plan.settings().cells;
+        if cells.last().is_some_and(|(cell, _)| *cell >= number) {
+            return None;
+        }
+        cells.into_iter().for_each(|(cell, sum)| self.sums.add(cell, sum));
+        Some(self)
+    }
+
+    fn drawn(self, random: &StepRandom, private: bool) -> NoisyHistogram {
         let sums = self.sums.into_cells();
-        Ok(NoisyHistogram::new(self.plan, &sums, &random, release.is_private()))
+        NoisyHistogram::new(self.plan, &sums, random, private)
+    }
+
+    fn told(released: &NoisyHistogram) -> Told {
+        Told::Cells(released.in_steps().to_vec())
+    }
+
+    fn from_told(self, told: Told, private: bool) -> Option<NoisyHistogram> {
+        let Told::Cells(cells) = told else { return None };
+        NoisyHistogram::of_steps(self.plan, cells, private)
     }
 }
 

@@ -8,6 +8,7 @@
 mod stream;
 mod turns;
 
+use crate::exchange::Exchange;
 use aes::Aes256Enc;
 use aes::cipher::{BlockCipherEncrypt, KeyInit};
 use organza_ledger::KeyFingerprint;
@@ -18,6 +19,9 @@ use thiserror::Error;
 pub(crate) use turns::Turn;
 use turns::Turns;
 use zeroize::Zeroize;
+
+/// The name of the source of choices.
+const CHOICES: &str = "choices of units";
 
 /// What randomness is for, where it hides nothing. Two purposes never share bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -120,6 +124,9 @@ pub struct RandomSource {
     cipher: Aes256Enc,
     origin: Origin,
     turns: Turns,
+    exchange: Option<Exchange>,
+    /// Whether this is the source of choices, which has no key of noise.
+    chooses: bool,
 }
 
 impl std::fmt::Debug for RandomSource {
@@ -162,7 +169,34 @@ impl RandomSource {
 
     fn with_turns(key: StreamKey, origin: Origin, turns: Turns) -> Self {
         let cipher = Aes256Enc::new(&key.0.into());
-        Self { key, cipher, origin, turns }
+        Self { key, cipher, origin, turns, exchange: None, chooses: false }
+    }
+
+    /// The source of a run whose sums come from elsewhere, or go there.
+    pub fn with_exchange(self, exchange: Exchange) -> Self {
+        Self { exchange: Some(exchange), ..self }
+    }
+
+    /// Where sums come from and go to, if not all is made in one place.
+    pub fn exchange(&self) -> Option<&Exchange> {
+        self.exchange.as_ref()
+    }
+
+    /// Where choices that are made unit by unit, before the noise, come from: of a worker this source itself.
+    ///
+    /// # Privacy
+    /// It is all the randomness that a worker needs, and from its key nobody gets that of this source, which makes the noise: a name's key
+    /// is a keyed function of the name.
+    pub fn choices(&self) -> Self {
+        match self.chooses {
+            true => self.clone(),
+            false => Self { chooses: true, ..self.named(CHOICES) },
+        }
+    }
+
+    /// The source of a worker, by the key of [`RandomSource::choices`].
+    pub fn of_worker(choices: StreamKey, origin: Origin, exchange: Exchange) -> Self {
+        Self { chooses: true, ..Self::resume(choices, origin).with_exchange(exchange) }
     }
 
     /// The turn of each step that is drawn from this very key.
@@ -199,6 +233,11 @@ impl RandomSource {
     /// no name is the beginning of another) and differ from all blocks that give substreams; the two
     /// halves of the key differ in their first block.
     pub fn named(&self, name: &str) -> Self {
+        self.named_by(name.as_bytes())
+    }
+
+    /// The same for a name in bytes.
+    pub(crate) fn named_by(&self, name: &[u8]) -> Self {
         let mut key = [0; 32];
         for (half, target) in key.chunks_exact_mut(16).enumerate() {
             let mut first = [0; 16];
@@ -207,7 +246,7 @@ impl RandomSource {
             first[14] = half as u8;
             let mut state = first.into();
             self.cipher.encrypt_block(&mut state);
-            for block in name.as_bytes().chunks(16) {
+            for block in name.chunks(16) {
                 for (byte, letter) in state.iter_mut().zip(block) {
                     *byte ^= letter;
                 }
@@ -215,7 +254,8 @@ impl RandomSource {
             }
             target.copy_from_slice(&state);
         }
-        Self::with_turns(StreamKey(key), self.origin, self.turns.clone())
+        let named = Self::with_turns(StreamKey(key), self.origin, self.turns.clone());
+        Self { exchange: self.exchange.clone(), chooses: self.chooses, ..named }
     }
 
     /// The bits for one use: always the same for the same three, and unrelated for any others.

@@ -128,7 +128,10 @@ impl<E: From<PlanError> + From<NotPaid>, C: FnMut(Charge) -> Result<Charged, E>>
         let plan = self.plan.histogram(stage, cells)?;
         let release = plan.release(STAGES[stage], self.source);
         let charged = (self.charge)(release.charge())?;
-        let histogram = counted(self.writings[stage], &plan, STAGES[stage], of_row);
+        let histogram = match release.looks_at_units() {
+            true => counted(self.writings[stage], &plan, STAGES[stage], of_row),
+            false => plan.histogram(),
+        };
         let noisy = histogram.noise(&release, charged)?;
         // Without cells there is one all the same, so that what is charged does not tell.
         let real = noisy.cells().filter(|(cell, _)| *cell < cells.number);

@@ -1,0 +1,219 @@
+//! Runs that are made of shards, for programs: bytes in and bytes out, so that any engine's map and reduce can call it.
+//!
+//! [`count`] runs anywhere, [`join`] may, and [`begin`] and [`merge`] run where the folder of the run is: see [`organza_train::shard`].
+
+use crate::caller::Caller;
+use crate::command;
+use crate::handed::Handed;
+use crate::output::Output;
+use crate::running::RunOptions;
+use organza_data::Shard;
+use organza_mechanism::Partial;
+
+use organza_train::shard::{Merge, Merging, Task};
+use organza_train::{Application, Failure, RunFolder, Session};
+use organza_typeahead::TypeaheadRun;
+use serde::Serialize;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Rows that a worker looks through for those of its shard.
+pub enum Rows {
+    /// A file or a folder.
+    Path(PathBuf),
+    /// What a program hands over.
+    Handed(Handed),
+}
+
+/// How far a run of shards has come.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Progress {
+    /// The round that is counted next; of a finished run the last one.
+    pub round: u64,
+    /// How many there are, where that is known.
+    pub rounds: Option<u64>,
+    /// What is counted in it.
+    pub name: String,
+    /// Whether the model is there.
+    pub finished: bool,
+}
+
+impl Progress {
+    fn next(task: &Task) -> Self {
+        let (round, rounds) = (task.number(), task.rounds());
+        Self { round, rounds, name: task.round().to_string(), finished: false }
+    }
+}
+
+impl fmt::Display for Progress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { round, rounds, name, finished } = self;
+        match (finished, rounds) {
+            (true, _) => writeln!(formatter, "finished, after {round} rounds"),
+            (false, Some(rounds)) => writeln!(formatter, "round {round} of {rounds}: {name}"),
+            (false, None) => writeln!(formatter, "round {round}: {name}"),
+        }
+    }
+}
+
+/// An application whose data may lie in shards.
+pub(crate) trait Sharded: Application<Settings: Send, Model: Send> {
+    /// The rows of a shard.
+    fn of_shard(settings: &Self::Settings, rows: Rows, shard: Shard)
+    -> Result<Self::Data, Failure>;
+}
+
+impl Sharded for TypeaheadRun {
+    fn of_shard(
+        settings: &Self::Settings,
+        rows: Rows,
+        shard: Shard,
+    ) -> Result<Self::Data, Failure> {
+        let mut settings = settings.clone();
+        let handed = rows.named(&mut settings.data.path);
+        let unit = settings.privacy.unit;
+        let text = handed.text(&settings.data, unit)?;
+        Self::Data::read(&settings, settings.data.of_shard(text, unit, shard).as_ref())
+    }
+}
+
+impl Rows {
+    /// What is handed over; a path is named in the settings.
+    fn named(self, path: &mut Option<PathBuf>) -> Handed {
+        match self {
+            Self::Path(given) => {
+                *path = Some(given);
+                Handed::Nothing
+            }
+            Self::Handed(handed) => handed,
+        }
+    }
+}
+
+/// Begins a run: the words of the command that would make it on one machine, without `--data` and `--out`, and its folder. Gives the
+/// task of the first round. Nothing is charged yet.
+///
+/// # Errors
+/// If the flags make no sense, the folder is not empty, or this cannot be made of shards.
+pub fn begin(
+    words: impl IntoIterator<Item = OsString>,
+    folder: &Path,
+    caller: Arc<Caller>,
+) -> anyhow::Result<Vec<u8>> {
+    let out = [OsString::from("--out"), folder.into()];
+    let words = ["organza", "shard", "begin"].map(OsString::from).into_iter().chain(words);
+    crate::run_on(words.chain(out), Handed::Nothing, caller)?;
+    Ok(std::fs::read(folder.join("task"))?)
+}
+
+/// Counts the units of a shard among these rows. Gives a partial: **private**, the bare sums.
+///
+/// Rows of other shards are passed over; `strict` refuses them. Rows of a matrix have no names: each is a unit, and all are taken.
+///
+/// # Errors
+/// If the task or the data cannot be read, or do not go together.
+pub fn count(task: &[u8], rows: Rows, shard: Shard) -> anyhow::Result<Vec<u8>> {
+    let task = Task::from_bytes(task)?;
+    let partial = match task.application() {
+        "typeahead" => counted::<TypeaheadRun>(&task, rows, shard),
+        other => anyhow::bail!("the task is of `{other}`, which cannot be made of shards"),
+    }?;
+    Ok(partial.to_bytes())
+}
+
+fn counted<A: Sharded>(task: &Task, rows: Rows, shard: Shard) -> anyhow::Result<Partial> {
+    let place = (shard.number, shard.of);
+    let read = |settings: &A::Settings| A::of_shard(settings, rows, shard);
+    Ok(organza_train::shard::count::<A>(task, place, read)?)
+}
+
+/// One partial of all shards of these: for a merge in several steps. **Private** as they are.
+///
+/// # Errors
+/// If one is damaged, of another round or run, or a shard is there twice.
+pub fn join(partials: &[impl AsRef<[u8]>]) -> anyhow::Result<Vec<u8>> {
+    Ok(Partial::join(read(partials)?)?.to_bytes())
+}
+
+fn read(partials: &[impl AsRef<[u8]>]) -> anyhow::Result<Vec<Partial>> {
+    let partials = partials.iter().map(|bytes| Partial::from_bytes(bytes.as_ref()));
+    Ok(partials.collect::<Result<_, _>>()?)
+}
+
+/// Releases the current round of the run in a folder, from the partials of all its shards. Gives the task of the next round; none if the
+/// model is there.
+///
+/// # Errors
+/// If a shard is missing or there twice, or a partial is of something else: nothing is charged then. If the charge is refused.
+pub fn merge(
+    folder: &Path,
+    partials: &[impl AsRef<[u8]>],
+    caller: Arc<Caller>,
+) -> anyhow::Result<(Option<Vec<u8>>, Progress)> {
+    let output = Output::silent(caller);
+    let progress = merged(folder, read(partials)?, &RunOptions::default(), &output)?;
+    let task = match progress.finished {
+        true => None,
+        false => Some(std::fs::read(folder.join("task"))?),
+    };
+    Ok((task, progress))
+}
+
+/// Merges, and goes on to the next round or to the end.
+pub(crate) fn merged(
+    path: &Path,
+    partials: Vec<Partial>,
+    running: &RunOptions,
+    output: &Output,
+) -> anyhow::Result<Progress> {
+    let merge = match Merge::of(path, partials)? {
+        Merging::Before(task) => return Ok(Progress::next(&task)),
+        Merging::Now(merge) => merge,
+    };
+    match merge.application() {
+        Some("typeahead") => {
+            gone_on::<TypeaheadRun>(&merge, path, running, output, command::typeahead::show)
+        }
+        other => anyhow::bail!("the run is of {other:?}, which cannot be made of shards"),
+    }
+}
+
+fn gone_on<A: Sharded>(
+    merge: &Merge,
+    path: &Path,
+    running: &RunOptions,
+    output: &Output,
+    show: fn(&RunFolder, &crate::running::Trained<A>, &Output) -> anyhow::Result<()>,
+) -> anyhow::Result<Progress> {
+    let session = || Session::<A>::merging(path, merge.shards());
+    let outcome = running.train(path, output, session, |folder, run| {
+        show(folder, &run, output)?;
+        Ok(Merge::end(folder.path())?)
+    });
+    if merge.is_waiting() {
+        return Ok(Progress::next(&merge.go_on(path)?));
+    }
+    outcome?;
+    let (round, name) = merge.last().unwrap_or_default();
+    Ok(Progress { round, rounds: Some(round), name, finished: true })
+}
+
+/// Begins a run: its folder, and the task of its first round.
+pub(crate) fn begun<A: Sharded>(
+    settings: A::Settings,
+    path: &Path,
+    running: &RunOptions,
+    output: &Output,
+) -> anyhow::Result<(Progress, Task)> {
+    let merge = Merge::beginning();
+    let session = || Session::<A>::of_shards(settings, path, merge.shards());
+    let outcome = running.train(path, output, session, |_, _| Ok(()));
+    if !merge.is_waiting() {
+        outcome?;
+        anyhow::bail!("the run releases nothing that shards could be counted for");
+    }
+    let task = merge.go_on(path)?;
+    Ok((Progress::next(&task), task))
+}

@@ -1,0 +1,107 @@
+//! Numbers and names as bytes: small numbers in few of them, and nothing that is read is taken on trust.
+
+/// Bytes that are written one after another.
+#[derive(Default)]
+pub(super) struct Writer(Vec<u8>);
+
+impl Writer {
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
+
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    /// Seven bits a byte, the lowest first; all but the last have the highest bit set.
+    pub(super) fn number(&mut self, mut number: u64) {
+        while number >= 0x80 {
+            self.0.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        self.0.push(number as u8);
+    }
+
+    /// A length and so many bytes.
+    pub(super) fn name(&mut self, name: &[u8]) {
+        self.number(name.len() as u64);
+        self.bytes(name);
+    }
+}
+
+/// Bytes that are read one after another; none where they end too early or make no sense.
+pub(super) struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    pub(super) fn is_at_end(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn bytes(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (bytes, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(bytes)
+    }
+
+    pub(super) fn array<const LENGTH: usize>(&mut self) -> Option<[u8; LENGTH]> {
+        self.bytes(LENGTH)?.try_into().ok()
+    }
+
+    pub(super) fn number(&mut self) -> Option<u64> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let [byte] = self.array()?;
+            let bits = u64::from(byte & 0x7f);
+            if bits << shift >> shift != bits {
+                return None;
+            }
+            number |= bits << shift;
+            if byte < 0x80 {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    pub(super) fn name(&mut self) -> Option<&'a [u8]> {
+        let length = usize::try_from(self.number()?).ok()?;
+        self.bytes(length)
+    }
+
+    /// How many of something there are, of which each takes at least a byte: so that a length that was made up takes no memory.
+    pub(super) fn count(&mut self) -> Option<usize> {
+        let count = usize::try_from(self.number()?).ok()?;
+        (count <= self.0.len()).then_some(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_read() {
+        let numbers = [0, 1, 127, 128, 300, u64::from(u32::MAX), u64::MAX - 1, u64::MAX];
+        let mut writer = Writer::default();
+        numbers.iter().for_each(|number| writer.number(*number));
+        writer.name(b"bread");
+        writer.bytes(&[7; 3]);
+        let bytes = writer.into_bytes();
+        let mut reader = Reader::new(&bytes);
+        numbers.iter().for_each(|number| assert_eq!(reader.number(), Some(*number)));
+        assert_eq!((reader.name(), reader.array()), (Some(&b"bread"[..]), Some([7; 3])));
+        assert!(reader.is_at_end() && reader.number().is_none());
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_nothing() {
+        assert_eq!(Reader::new(&[0x80]).number(), None);
+        assert_eq!(Reader::new(&[0xff; 10]).number(), None);
+        assert_eq!(Reader::new(&[5, 1, 2]).name(), None);
+        assert_eq!(Reader::new(&[0xff, 0xff, 0xff, 0x7f, 1]).count(), None);
+    }
+}

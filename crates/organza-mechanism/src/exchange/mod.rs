@@ -1,0 +1,184 @@
+//! Sums that are counted on several machines, and one machine that draws the noise.
+//!
+//! ```text
+//! shard ─(the ordinary run, up to the first release that is missing)─▶ Partial ─┐
+//! shard ─(the same)──────────────────────────────────────────────────▶ Partial ─┼─▶ join ─(charge, noise)─▶ release
+//! shard ─(the same)──────────────────────────────────────────────────▶ Partial ─┘      the ordinary run, on no data
+//! ```
+//!
+//! A [`RandomSource`](crate::RandomSource) with an [`Exchange`] gives what was released before in the place of noise, and stops at
+//! the first release that was not: a worker hands on the sum of its units there, a merge draws on the sum of all. So neither is a
+//! second way to make a release: both are the run itself.
+
+mod bytes;
+mod partial;
+mod summed;
+mod sums;
+
+pub use partial::{MOST_SHARDS, Partial, PartialError, Round, TaskName};
+pub(crate) use summed::{Summed, Told};
+pub(crate) use sums::Sums;
+
+use crate::due::NotPaid;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What was released in a round, as every machine of a run gets it.
+pub type ReleasedRound = (Round, Vec<u8>);
+/// Told of the sums before noise is drawn on them, to note their digest; says whether it is the one that was noted before, if one was, or
+/// why it cannot be noted.
+pub type NoteSums = Box<dyn FnMut(&Partial) -> Result<bool, String> + Send>;
+
+/// Where the sums of a run's releases come from and go to, where they are not all made in one place.
+///
+/// # Privacy
+/// - A worker counts and draws nothing: its source has the key of choices, not that of noise, and whatever asks that source for
+///   what hides data is refused.
+/// - A merge draws the noise of a round once, on the sums of all shards, against the proof of the charge. Before it draws it
+///   hands the digest of these sums to whoever keeps it. The same noise on other sums would show their difference, so
+///   for these it draws nothing.
+/// - What was released before is handed in as it was released, which tells nothing new.
+#[derive(Clone)]
+pub struct Exchange(Arc<Mutex<State>>);
+
+struct State {
+    released: Vec<ReleasedRound>,
+    role: Role,
+    stopped: Option<Round>,
+}
+
+enum Role {
+    Count { name: TaskName, shard: (u32, u32), counted: Option<Partial> },
+    Merge { sums: Option<Partial>, note: NoteSums },
+}
+
+/// What a release does in a round.
+pub(crate) enum Turn {
+    /// It was released before.
+    Released(Vec<u8>),
+    /// The sums of these units are handed on.
+    Count,
+    /// Noise is drawn on these.
+    Merge(Partial),
+    /// The shards have to be counted first.
+    Wait,
+}
+
+impl Exchange {
+    /// For a worker, which counts the units of shard `shard.0` of `shard.1`.
+    pub fn counting(name: TaskName, shard: (u32, u32), released: Vec<ReleasedRound>) -> Self {
+        Self::new(released, Role::Count { name, shard, counted: None })
+    }
+
+    /// For a merge, which draws noise on `sums`; without any it goes as far as what was released before.
+    pub fn merging(released: Vec<ReleasedRound>, sums: Option<Partial>, note: NoteSums) -> Self {
+        Self::new(released, Role::Merge { sums, note })
+    }
+
+    fn new(released: Vec<ReleasedRound>, role: Role) -> Self {
+        Self(Arc::new(Mutex::new(State { released, role, stopped: None })))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a worker counted, once.
+    pub fn counted(&self) -> Option<Partial> {
+        match &mut self.state().role {
+            Role::Count { counted, .. } => counted.take(),
+            Role::Merge { .. } => None,
+        }
+    }
+
+    /// The round at which the run stopped, because its shards have to be counted; none if it went through.
+    pub fn stopped(&self) -> Option<Round> {
+        self.state().stopped.clone()
+    }
+
+    /// All that was released, in this order.
+    pub fn released(&self) -> Vec<ReleasedRound> {
+        self.state().released.clone()
+    }
+
+    /// Whether the run may charge for a purpose: a worker's charges are on no ledger, and a merge charges when it has sums to
+    /// draw on, or for what was charged before. If it may not, it stops here.
+    pub fn may_charge(&self, purpose: &str) -> bool {
+        let mut state = self.state();
+        let may = match &state.role {
+            Role::Count { .. } => true,
+            Role::Merge { sums, .. } => {
+                let of = |round: &Round| round.purpose == purpose;
+                state.released.iter().any(|(round, _)| of(round))
+                    || sums.as_ref().is_some_and(|sums| of(sums.round()))
+            }
+        };
+        if !may {
+            state.stopped = Some(Round { purpose: purpose.to_owned(), look: 0 });
+        }
+        may
+    }
+
+    /// Whether the units are looked at in a round.
+    pub(crate) fn looks_at_units(&self, round: &Round) -> bool {
+        let state = self.state();
+        let is_worker = matches!(state.role, Role::Count { .. });
+        is_worker && !state.released.iter().any(|(released, _)| released == round)
+    }
+
+    /// What is to be done in a round, whose sums are of this `plan`.
+    ///
+    /// # Errors
+    /// If the sums that were handed in are of another plan, or not those that noise was drawn on before.
+    pub(crate) fn turn(&self, round: &Round, plan: [u8; 32]) -> Result<Turn, NotPaid> {
+        let mut state = self.state();
+        let State { released, role, stopped } = &mut *state;
+        if let Some((_, bytes)) = released.iter().find(|(released, _)| released == round) {
+            return Ok(Turn::Released(bytes.clone()));
+        }
+        let purpose = || round.purpose.clone();
+        match role {
+            Role::Count { .. } => Ok(Turn::Count),
+            Role::Merge { sums, note } => match sums.take_if(|sums| sums.round == *round) {
+                None => {
+                    *stopped = Some(round.clone());
+                    Ok(Turn::Wait)
+                }
+                Some(sums) if sums.plan != plan => Err(NotPaid::OtherPlan { purpose: purpose() }),
+                Some(sums) => match note(&sums) {
+                    Ok(true) => Ok(Turn::Merge(sums)),
+                    Ok(false) => Err(NotPaid::OtherSums { purpose: purpose() }),
+                    Err(reason) => Err(NotPaid::NotNoted { purpose: purpose(), reason }),
+                },
+            },
+        }
+    }
+
+    /// Keeps the sums of a worker, which stops here.
+    pub(crate) fn hand_on(&self, round: &Round, plan: [u8; 32], sums: Sums) {
+        let mut state = self.state();
+        let State { role, stopped, .. } = &mut *state;
+        if let Role::Count { name, shard, counted } = role
+            && counted.is_none()
+        {
+            *counted = Some(Partial::new(*name, round.clone(), plan, *shard, sums));
+            *stopped = Some(round.clone());
+        }
+    }
+
+    /// Keeps what was released.
+    pub(crate) fn keep(&self, round: &Round, released: Vec<u8>) {
+        self.state().released.push((round.clone(), released));
+    }
+}
+
+impl fmt::Debug for Exchange {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state();
+        let role = match state.role {
+            Role::Count { shard: (shard, of), .. } => format!("shard {shard} of {of}"),
+            Role::Merge { .. } => "merge".to_owned(),
+        };
+        write!(formatter, "Exchange({role}, {} rounds released)", state.released.len())
+    }
+}

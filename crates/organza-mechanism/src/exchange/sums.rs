@@ -1,0 +1,225 @@
+//! Whole-number sums of a shard, without a plan: what can be added up by whoever has them.
+
+use super::bytes::{Reader, Writer};
+
+/// More cells in places of their own than any plan has.
+const MOST_PLACES: u64 = 1 << 28;
+
+/// The sums of the units of a shard.
+///
+/// # Proof
+/// *Neither the order of the units nor how they are parted into shards matters, at any size of the sums.* Counts are not
+/// negative and stop at the largest number M: with a + b short for min(a + b, M) both (a + b) + c and a + (b + c) are
+/// min(a + b + c, M), by cases, whether or not the inner sum reaches M. Sums in places are numbers modulo 2^64, a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Sums {
+    /// By cell, each once, in their order; not negative.
+    Counts(Vec<(u64, u64)>),
+    /// All cells in their places, modulo 2^64.
+    Places(Vec<i64>),
+    /// By name, each once, in their order; not negative.
+    Named(Vec<(Box<[u8]>, u64)>),
+}
+
+impl Sums {
+    /// Of the units of both, which have none in common; none if they are not of one kind.
+    pub(crate) fn joined(self, other: Self) -> Option<Self> {
+        Some(match (self, other) {
+            (Self::Counts(one), Self::Counts(other)) => Self::Counts(merged(one, other)),
+            (Self::Named(one), Self::Named(other)) => Self::Named(merged(one, other)),
+            (Self::Places(mut one), Self::Places(other)) if one.len() == other.len() => {
+                one.iter_mut().zip(other).for_each(|(sum, more)| *sum = sum.wrapping_add(more));
+                Self::Places(one)
+            }
+            _ => return None,
+        })
+    }
+
+    pub(super) fn write(&self, writer: &mut Writer) {
+        match self {
+            Self::Counts(cells) => {
+                writer.bytes(&[0]);
+                writer.number(cells.len() as u64);
+                let mut next = 0;
+                for (cell, sum) in cells {
+                    writer.number(cell - next);
+                    writer.number(*sum);
+                    next = cell.saturating_add(1);
+                }
+            }
+            Self::Places(sums) => {
+                writer.bytes(&[1]);
+                writer.number(sums.len() as u64);
+                for run in sums.chunk_by(|one, other| *one == 0 && *other == 0) {
+                    // Of zeros, how many there are.
+                    writer.number(zigzag(run[0]));
+                    if run[0] == 0 {
+                        writer.number(run.len() as u64);
+                    }
+                }
+            }
+            Self::Named(names) => {
+                writer.bytes(&[2]);
+                writer.number(names.len() as u64);
+                for (name, sum) in names {
+                    writer.name(name);
+                    writer.number(*sum);
+                }
+            }
+        }
+    }
+
+    pub(super) fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let [kind] = reader.array()?;
+        Some(match kind {
+            0 => {
+                let mut next = Some(0_u64);
+                let count = reader.count()?;
+                let mut cells = Vec::with_capacity(count);
+                for _ in 0..count {
+                    let cell = next?.checked_add(reader.number()?)?;
+                    cells.push((cell, reader.number()?));
+                    next = cell.checked_add(1);
+                }
+                Self::Counts(cells)
+            }
+            1 => {
+                let length = reader.number().filter(|length| *length <= MOST_PLACES)? as usize;
+                let mut sums = Vec::new();
+                while sums.len() < length {
+                    match unzigzag(reader.number()?) {
+                        0 => {
+                            let run = usize::try_from(reader.number()?).ok()?;
+                            let left = length - sums.len();
+                            sums.resize(sums.len() + (1..=left).contains(&run).then_some(run)?, 0);
+                        }
+                        sum => sums.push(sum),
+                    }
+                }
+                Self::Places(sums)
+            }
+            2 => {
+                let count = reader.count()?;
+                let mut names: Vec<(Box<[u8]>, u64)> = Vec::with_capacity(count);
+                for _ in 0..count {
+                    let name = reader.name()?;
+                    if names.last().is_some_and(|(last, _)| **last >= *name) {
+                        return None;
+                    }
+                    names.push((name.into(), reader.number()?));
+                }
+                Self::Named(names)
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// Two lists in their orders as one.
+fn merged<Key: Ord>(one: Vec<(Key, u64)>, other: Vec<(Key, u64)>) -> Vec<(Key, u64)> {
+    let mut all = Vec::with_capacity(one.len() + other.len());
+    let (mut one, mut other) = (one.into_iter().peekable(), other.into_iter().peekable());
+    while let (Some((left, _)), Some((right, _))) = (one.peek(), other.peek()) {
+        let order = left.cmp(right);
+        let mut entry = if order.is_le() { one.next() } else { other.next() };
+        if order.is_eq()
+            && let (Some((_, sum)), Some((_, more))) = (&mut entry, other.next())
+        {
+            *sum = sum.saturating_add(more);
+        }
+        all.extend(entry);
+    }
+    all.extend(one);
+    all.extend(other);
+    all
+}
+
+/// Numbers of either sign, small ones first.
+pub(super) fn zigzag(number: i64) -> u64 {
+    (number << 1 ^ number >> 63) as u64
+}
+
+pub(super) fn unzigzag(number: u64) -> i64 {
+    (number >> 1) as i64 ^ -((number & 1) as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use proptest::prelude::*;
+
+    fn again(sums: &Sums) -> Option<Sums> {
+        let mut writer = Writer::default();
+        sums.write(&mut writer);
+        let bytes = writer.into_bytes();
+        let mut reader = Reader::new(&bytes);
+        let read = Sums::read(&mut reader)?;
+        reader.is_at_end().then_some(read)
+    }
+
+    /// Counts with sums near the largest number, so that they stop there.
+    fn counts() -> impl Strategy<Value = Sums> {
+        let sum = prop_oneof![0_u64..9, Just(u64::MAX - 3), Just(u64::MAX)];
+        proptest::collection::btree_map(0_u64..12, sum, 0..8)
+            .prop_map(|cells| Sums::Counts(cells.into_iter().collect()))
+    }
+
+    fn places() -> impl Strategy<Value = Sums> {
+        let sum = prop_oneof![3 => Just(0_i64), 1 => any::<i64>()];
+        proptest::collection::vec(sum, 9).prop_map(Sums::Places)
+    }
+
+    fn named() -> impl Strategy<Value = Sums> {
+        proptest::collection::btree_map("[ab]{0,2}", any::<u64>(), 0..6).prop_map(|names| {
+            let names = names.into_iter();
+            Sums::Named(names.map(|(name, sum)| (name.into_bytes().into(), sum)).collect())
+        })
+    }
+
+    proptest! {
+        /// The twin, which adds up modulo 2^64 what is not negative, is caught: see below.
+        #[test]
+        fn parts_are_joined_in_any_order(
+            all in prop_oneof![
+                proptest::collection::vec(counts(), 3),
+                proptest::collection::vec(places(), 3),
+                proptest::collection::vec(named(), 3),
+            ],
+        ) {
+            let [one, two, three] = <[Sums; 3]>::try_from(all).unwrap();
+            let left = one.clone().joined(two.clone()).unwrap().joined(three.clone()).unwrap();
+            let right = three.joined(one).unwrap().joined(two).unwrap();
+            prop_assert_eq!(&left, &right);
+            prop_assert_eq!(again(&left), Some(right));
+        }
+    }
+
+    #[test]
+    fn counts_stop_at_the_largest_number() {
+        let at = |sum| Sums::Counts(vec![(5, sum)]);
+        let all = at(u64::MAX - 1).joined(at(3)).unwrap();
+        assert_eq!(all, at(u64::MAX));
+        // The twin would let a person take the others' counts away.
+        assert_ne!(all, at((u64::MAX - 1).wrapping_add(3)));
+    }
+
+    #[test]
+    fn sums_of_two_kinds_or_sizes_are_not_joined() {
+        let (counts, places) = (Sums::Counts(Vec::new()), Sums::Places(vec![0; 3]));
+        assert!(counts.joined(places.clone()).is_none());
+        assert!(places.joined(Sums::Places(vec![0; 4])).is_none());
+    }
+
+    #[test]
+    fn names_out_of_order_and_zeros_without_end_are_refused() {
+        let name = |name: &str| (name.as_bytes().into(), 1);
+        assert!(again(&Sums::Named(vec![name("a"), name("b")])).is_some());
+        assert!(again(&Sums::Named(vec![name("b"), name("a")])).is_none());
+        assert!(again(&Sums::Named(vec![name("b"), name("b")])).is_none());
+        let zeros = [1, 4, 0, 9];
+        assert!(Sums::read(&mut Reader::new(&zeros)).is_none());
+        assert_eq!(zigzag(i64::MIN), u64::MAX);
+        assert_eq!(unzigzag(zigzag(i64::MIN)), i64::MIN);
+    }
+}
