@@ -54,7 +54,8 @@ def test_lines_of_text_are_shards() -> None:
     words = ["see", "you", "soon", "thank", "very", "much"]
     settings: dict[str, Any] = {"vocabulary": words, "random_state": 1, "epsilon": 6.0}
     alone = Typeahead(**settings).fit(lines)
-    sharded = distributed.fit(Typeahead(**settings), [lines[:500], lines[500:]])
+    shards = [[line for line in lines if shard_of(line, 3) == number] for number in range(3)]
+    sharded = distributed.fit(Typeahead(**settings), shards)
     assert kept(alone._run.folder) == kept(sharded._run.folder)
     assert [word for word, _ in sharded.complete("thank ", n=1)] == ["you"]
 
@@ -123,6 +124,9 @@ def test_partials_have_to_be_all_and_each_once(tmp_path: Path) -> None:
         assert kept(tmp_path / "run") == before
     with pytest.raises(OrganzaError):
         distributed.join([partials[0], partials[0]])
+    with pytest.raises(OrganzaError):
+        distributed.count(task, events(), 0, 3)
+    assert distributed.count(task, events(), 0, 3, among_others=True) == partials[0]
     joined = distributed.join([distributed.join(partials[1:]), partials[0]])
     following, _ = distributed.merge(tmp_path / "run", [joined])
     assert following is not None and following != task

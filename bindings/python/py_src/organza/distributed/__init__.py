@@ -1,6 +1,6 @@
 """One run on many machines: sums of shards, which any engine can make, and one release of their total.
 
-A shard holds all rows of its units. A worker turns a shard into a *partial*, sums of whole numbers, by :func:`count`; partials
+A shard holds all rows of its units: which units, :func:`shard_of` says by their names. A worker turns a shard into a *partial*, sums of whole numbers, by :func:`count`; partials
 can be added in any order by :func:`join`; and :func:`merge`, at one place, charges once, draws the noise once and says what to
 count next. So the same seed gives the same bits as an ordinary fit, however many shards there are.
 
@@ -21,7 +21,7 @@ Examples
 >>> from organza import Typeahead, distributed
 >>> lines = ["see you tomorrow", "see you soon", "thank you very much"] * 2000
 >>> words = ["see", "you", "tomorrow", "soon", "thank", "very", "much"]
->>> shards = [lines[start::4] for start in range(4)]
+>>> shards = [[line for line in lines if distributed.shard_of(line, 3) == shard] for shard in range(3)]
 >>> with ThreadPoolExecutor(2) as pool:
 ...     typeahead = distributed.fit(Typeahead(epsilon=3.0, vocabulary=words), shards, map=pool.map)
 >>> [word for word, _ in typeahead.complete("thank ", n=1)]

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from organza import _organza
 from organza._again import warn_of_another_fit
@@ -20,6 +20,9 @@ from organza._flags import flags
 from organza._organza import Data
 from organza._run import Run
 from organza.exceptions import DataError, RunError, SettingsError
+
+if TYPE_CHECKING:
+    from organza._organza import Progress
 
 Estimator = TypeVar("Estimator", bound=PrivateEstimator)
 
@@ -81,15 +84,16 @@ def _of_begun(folder: Path, planned: str) -> bytes | None:
         raise SettingsError(
             f"the run in {folder} was begun by other settings: name another `folder`, or the same settings"
         )
-    # The task goes last: without it everything else is there.
-    if (folder / _TASK).exists():
+    if not (folder / _CERTIFICATE).exists() or (folder / "private" / _TASK).exists():
         return (folder / _TASK).read_bytes()
-    if not (folder / _CERTIFICATE).exists():
-        raise RunError(f"the run in {folder} has neither a task nor a certificate: it cannot go on")
+    # It has no private part any more: it is finished, but for what workers do not need any more.
+    (folder / _TASK).unlink(missing_ok=True)
     return None
 
 
-def count(task: bytes, data: Any, shard: int, shards: int) -> bytes:
+def count(
+    task: bytes, data: Any, shard: int, shards: int, *, among_others: bool = False
+) -> bytes:
     """Sum what the units of a shard contribute to the round of a task.
 
     Parameters
@@ -97,11 +101,13 @@ def count(task: bytes, data: Any, shard: int, shards: int) -> bytes:
     task : bytes
         As :func:`plan` or the last :func:`merge` gave it.
     data : path, table, iterable of tables, or list of str
-        The shard: *all* rows of its units, and no rows of others.
+        The shard: *all* rows of its units, which are those that :func:`shard_of` says.
     shard : int
         Its number, from 0.
     shards : int
         How many there are.
+    among_others : bool, default=False
+        Whether rows of other shards may be among them, and are passed over. Otherwise they are refused.
 
     Returns
     -------
@@ -109,7 +115,7 @@ def count(task: bytes, data: Any, shard: int, shards: int) -> bytes:
         A partial. **Not private**: it holds exact sums. The same task and shard give the same bytes, however often and
         wherever they are counted.
     """
-    return _organza.count(task, _handed(data), shard, shards)
+    return _organza.count(task, _handed(data), shard, shards, not among_others)
 
 
 def _handed(data: Any) -> str | Data:
@@ -135,7 +141,7 @@ def join(partials: Iterable[bytes]) -> bytes:
 
 def merge(
     folder: str | os.PathLike[str], partials: Iterable[bytes]
-) -> tuple[bytes | None, dict[str, Any]]:
+) -> tuple[bytes | None, Progress]:
     """Release the total of a round: one charge, one draw of noise, at one place.
 
     Partials that are missing, double, or of another run, round or number of shards are refused. A merge that was killed can be
@@ -171,7 +177,7 @@ def fit(
     estimator : Recommender, Typeahead or WordVectors
         What shall be learned. With a `folder` a driver that died goes on where it was when it is started again.
     shards : iterable
-        Paths, tables, lists of tables or lists of text, each with all rows of its units.
+        Paths, tables, lists of tables or lists of text, as :func:`split` gives them: each with all rows of its units.
     map : callable, optional
         Such as that of ``concurrent.futures.ProcessPoolExecutor`` or ``multiprocessing.Pool``.
 
@@ -216,6 +222,15 @@ def rounds(
         Fitted: the same seed gives the same bits as on one machine.
     """
     return fitted(estimator, partials, like, partials)
+
+
+def unit_of(estimator: PrivateEstimator) -> str:
+    """Give the column that names the unit of a row: whose it is, or its text where each is a unit of its own."""
+    for name in ("user_column", "text_column"):
+        column: str | None = getattr(estimator, name, None)
+        if column is not None:
+            return column
+    raise SettingsError("say whose a row is by `unit`, or by the `user_column` of the estimator")
 
 
 def fitted(

@@ -19,7 +19,7 @@ import ray
 
 from organza._data import is_path
 from organza._estimator import PrivateEstimator
-from organza.distributed._rounds import count, fitted, join
+from organza.distributed._rounds import count, fitted, join, unit_of
 from organza.distributed._shards import split
 from organza.exceptions import DataError, SettingsError
 
@@ -46,12 +46,12 @@ def fit(
         What shall be learned. Its `folder` is on the machine of the driver; with one, a driver that died goes on where it was
         when it is started again.
     data : ray.data.Dataset, or iterable of paths, tables or references to them
-        A data set is split by its units. So is an iterable if `unit` is given; otherwise each of its members is a shard, with
-        all rows of its units.
+        A data set is split by its units. So is an iterable if `unit` is given; otherwise its members are the shards, as
+        :func:`organza.distributed.split` gives them.
     shards : int, optional
         How many shards a data set is split into: as many as it has blocks, unless you say so.
     unit : str, optional
-        The column that says whose a row is: the `user_column` of the estimator, unless you say so.
+        The column that names the unit of a row: the `user_column` of the estimator, unless you say so.
     fan_in : int, default=8
         How many partials are joined by a task, and come to the driver at most.
     retries : int, default=20
@@ -71,9 +71,7 @@ def fit(
     every = {"max_retries": retries, "num_cpus": 1, **(options or {})}
     own = unit
     if hasattr(data, "to_arrow_refs"):
-        own = unit or getattr(estimator, "user_column", None)
-        if own is None:
-            raise SettingsError("say whose a row is by `unit`, or by the `user_column` of the estimator")
+        own = unit or unit_of(estimator)
         parts = data.to_arrow_refs()
     else:
         parts = list(data)

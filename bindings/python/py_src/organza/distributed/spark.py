@@ -16,7 +16,8 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from organza._estimator import PrivateEstimator
-from organza.distributed._rounds import count, fitted, join
+from organza.distributed._rounds import count, fitted, join, unit_of
+from organza.distributed._shards import shards_of
 from organza.exceptions import SettingsError
 
 __all__ = ["fit"]
@@ -25,6 +26,8 @@ Estimator = TypeVar("Estimator", bound=PrivateEstimator)
 
 #: The schema of what comes back.
 _PARTIALS = "partial binary"
+#: The column that says where a row goes.
+_SHARD = "organza_shard"
 
 
 def fit(
@@ -47,7 +50,7 @@ def fit(
     shards : int, optional
         How many partitions the units are split into: ``spark.sql.shuffle.partitions``, unless you say so.
     unit : str, optional
-        The column that says whose a row is: the `user_column` of the estimator, unless you say so.
+        The column that names the unit of a row: the `user_column` of the estimator, unless you say so.
     fan_in : int, default=8
         If there are more shards than this, partials are joined on the cluster until so many are left for the driver.
 
@@ -56,13 +59,12 @@ def fit(
     estimator
         Fitted: the same seed gives the same bits as on one machine.
     """
-    unit = unit or getattr(estimator, "user_column", None)
-    if unit is None:
-        raise SettingsError("say whose a row is by `unit`, or by the `user_column` of the estimator")
+    unit = unit or unit_of(estimator)
     if shards is None:
         shards = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
     schema = frame.limit(0).toArrow().schema
-    parts = frame.where(frame[unit].isNotNull()).repartition(shards, unit).persist()
+    numbered = frame.mapInArrow(_numbers(unit, shards), f"{_types(frame)}, {_SHARD} int")
+    parts = numbered.repartitionById(shards, _SHARD).drop(_SHARD).persist()
     try:
 
         def counted(task: bytes) -> list[bytes]:
@@ -74,6 +76,24 @@ def fit(
         return fitted(estimator, counted, schema.empty_table(), frame)
     finally:
         parts.unpersist()
+
+
+def _types(frame: Any) -> str:
+    """Give the columns of a table as Spark writes them."""
+    return ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in frame.schema)
+
+
+def _numbers(unit: str, shards: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Give what adds to each row the number of its shard."""
+
+    def numbers(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        for batch in batches:
+            where = pa.array(shards_of(batch, unit, shards), pa.int32())
+            yield batch.append_column(_SHARD, where)
+
+    return numbers
 
 
 def _counts(
