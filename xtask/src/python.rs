@@ -110,8 +110,10 @@ pub(crate) fn check_engines() -> Result<()> {
     let tests = format!("{PACKAGE}/tests_engines");
     let typed = ["--config-file", &settings, "--strict", &package, &tests];
     shown(&environment.step("mypy").arguments(&typed))?;
-    let pytest = ["-m", "pytest", "-q", "-c", &settings, "--timeout", "1500"];
-    let pytest = environment.step("python").arguments(&pytest);
+    // Engines warn of much that is none of our doing.
+    let quiet = ["-m", "pytest", "-q", "-W", "default", "-p", "no:cacheprovider"];
+    let pytest = environment.step("python").arguments(&quiet);
+    let pytest = pytest.arguments(&["-c", &settings, "--timeout", "1500"]);
     shown(&pytest.clone().arguments(&["--doctest-glob=*.md", "docs/guide/distributed.md"]))?;
     shown(&pytest.arguments(&[&tests]))
 }

@@ -151,7 +151,7 @@ def table(
         best = max(best, found)
         measured.append((noise / users, found))
     epsilon = price(place / f"run-{noises[-1]}", noises[-1])
-    shares = [0.95, 0.9, 0.8, 0.6]
+    shares = [0.95, 0.9, 0.8]
     print("\n| users | " + " | ".join(f"{share * best:.3f} ({share:.0%})" for share in shares) + " |")
     print("|---" * (len(shares) + 1) + "|")
     curves: dict[float, list[tuple[int, float]]] = {share: [] for share in shares}
@@ -173,6 +173,7 @@ def draw(tables: list[dict[str, Any]], path: Path) -> None:
 
     matplotlib.use("svg")
     matplotlib.rcParams["svg.hashsalt"] = "organza"
+    matplotlib.rcParams["svg.fonttype"] = "none"
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(1, len(tables), figsize=(4.6 * len(tables), 3.6), squeeze=False)
@@ -201,14 +202,14 @@ def main() -> None:
     if asked.histories:
         with TemporaryDirectory() as folder:
             users, quality = recommender(asked.histories, Path(folder))
-            noises = [0.05, 0.1, 0.2, 0.5, 1.0, 2.0]
+            noises = [0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0]
             name = "Recall@20 of a recommender"
             tables.append(table(name, users, quality, Path(folder), noises))
     if asked.texts:
         with TemporaryDirectory() as folder:
             users, quality = typeahead(asked.texts, Path(folder))
             name = "next word of a typeahead"
-            tables.append(table(name, users, quality, Path(folder), [0.05, 0.2, 1.0, 3.0]))
+            tables.append(table(name, users, quality, Path(folder), [0.05, 0.2, 1.0, 10.0]))
     if asked.svg and tables:
         draw(tables, asked.svg)
 
