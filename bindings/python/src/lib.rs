@@ -14,6 +14,7 @@ mod network;
 mod purse;
 mod run;
 mod run_ledger;
+mod shard;
 mod watch;
 
 use pyo3::prelude::*;
@@ -42,6 +43,7 @@ mod _organza {
         mechanisms::{noisy_count, noisy_histogram, noisy_items},
         purse::Purse,
         run_ledger::read_ledger,
+        shard::{begin, count, join, merge, shard_of},
     };
 
     #[pymodule_init]

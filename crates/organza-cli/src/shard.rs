@@ -8,11 +8,14 @@ use crate::handed::Handed;
 use crate::output::Output;
 use crate::running::RunOptions;
 use organza_data::Shard;
+use organza_data::table::Table;
 use organza_mechanism::Partial;
 
+use organza_recommend::{RecommenderData, RecommenderRun};
 use organza_train::shard::{Merge, Merging, Task};
 use organza_train::{Application, Failure, RunFolder, Session};
 use organza_typeahead::TypeaheadRun;
+use organza_words::Words;
 use serde::Serialize;
 use std::ffi::OsString;
 use std::fmt;
@@ -79,6 +82,41 @@ impl Sharded for TypeaheadRun {
     }
 }
 
+impl Sharded for Words {
+    fn of_shard(
+        settings: &Self::Settings,
+        rows: Rows,
+        shard: Shard,
+    ) -> Result<Self::Data, Failure> {
+        let mut settings = settings.clone();
+        let handed = rows.named(&mut settings.data.path);
+        let unit = settings.privacy.unit;
+        let text = handed.text(&settings.data, unit)?;
+        Self::Data::read(&settings, settings.data.of_shard(text, unit, shard).as_ref())
+    }
+}
+
+impl Sharded for RecommenderRun {
+    fn of_shard(
+        settings: &Self::Settings,
+        rows: Rows,
+        shard: Shard,
+    ) -> Result<Self::Data, Failure> {
+        let of_table = |table: &Table| match &settings.data {
+            Some(data) => RecommenderData::of_shard(settings, data, table, Some(shard)),
+            None => Err("the task names no columns".into()),
+        };
+        match rows {
+            Rows::Path(path) => {
+                let format = settings.data.as_ref().and_then(|data| data.format);
+                of_table(&Table::open(&path, format)?)
+            }
+            Rows::Handed(Handed::Table(table)) => of_table(&table),
+            Rows::Handed(handed) => handed.events(settings),
+        }
+    }
+}
+
 impl Rows {
     /// What is handed over; a path is named in the settings.
     fn named(self, path: &mut Option<PathBuf>) -> Handed {
@@ -117,6 +155,8 @@ pub fn begin(
 pub fn count(task: &[u8], rows: Rows, shard: Shard) -> anyhow::Result<Vec<u8>> {
     let task = Task::from_bytes(task)?;
     let partial = match task.application() {
+        "train" => counted::<Words>(&task, rows, shard),
+        "recommender" => counted::<RecommenderRun>(&task, rows, shard),
         "typeahead" => counted::<TypeaheadRun>(&task, rows, shard),
         other => anyhow::bail!("the task is of `{other}`, which cannot be made of shards"),
     }?;
@@ -173,6 +213,10 @@ pub(crate) fn merged(
         Merging::Now(merge) => merge,
     };
     match merge.application() {
+        Some("train") => gone_on::<Words>(&merge, path, running, output, command::train::show),
+        Some("recommender") => {
+            gone_on::<RecommenderRun>(&merge, path, running, output, command::recommender::show)
+        }
         Some("typeahead") => {
             gone_on::<TypeaheadRun>(&merge, path, running, output, command::typeahead::show)
         }

@@ -114,3 +114,270 @@ fn a_typeahead_of_shards_has_the_bits_of_one_machine() {
         are_the_same(folder, "whole", &run);
     }
 }
+
+/// Events of persons who have some of the items, in an order that parts nobody's rows.
+fn events(folder: &Path) {
+    let row = |row: u32| {
+        let (person, place) = (row * 11 % 800, row / 800);
+        let item = (person % 4 * 5 + (person / 4 + place * (1 + person % 2)) % 5) % 20;
+        format!("p{person},item{item}\n")
+    };
+    let rows: String = (0..2_400).map(row).collect();
+    fs::write(folder.join("events.csv"), format!("who,what\n{rows}p3,only p3\n")).unwrap();
+    let items: String = (0..20).map(|item| format!("item{item}\n")).collect();
+    fs::write(folder.join("items.txt"), items).unwrap();
+}
+
+const RECOMMENDER: &str =
+    "recommender --user-column who --item-column what --noise-multiplier 0.8 --seed 6";
+
+#[test]
+fn a_recommender_of_shards_has_the_bits_of_one_machine() {
+    let place = tempdir().unwrap();
+    let folder = place.path();
+    events(folder);
+    let flags = format!("{RECOMMENDER} --items items.txt");
+    done(folder, &format!("{flags} --data events.csv --out whole"));
+    for shards in [1, 2, 5] {
+        let run = format!("run-{shards}");
+        assert_eq!(of_shards(folder, &flags, "events.csv", shards, &run), 2);
+        are_the_same(folder, "whole", &run);
+    }
+}
+
+/// Names that are released in sixteen looks, of items that no shard has all of.
+#[test]
+fn private_items_of_shards_have_the_bits_of_one_machine() {
+    let place = tempdir().unwrap();
+    let folder = place.path();
+    events(folder);
+    done(folder, &format!("{RECOMMENDER} --data events.csv --out whole"));
+    let items = fs::read_to_string(folder.join("whole/items.txt")).unwrap();
+    assert!(items.contains("item7") && !items.contains("only p3"), "{items}");
+    assert_eq!(of_shards(folder, RECOMMENDER, "events.csv", 3, "run"), 17);
+    are_the_same(folder, "whole", "run");
+}
+
+/// Lines of users, in which some words stand together more often than others.
+fn lines(folder: &Path) {
+    let words = ["bread", "soup", "cheese", "piano", "violin", "choir"];
+    let line = |row: u32| {
+        let (user, kind) = (row * 13 % 500, row as usize / 2 % 2 * 3);
+        let word = |place: u32| words[kind + (row + place) as usize % 3];
+        format!("u{user}\t{} {} {} {}\n", word(0), word(1), word(2), word(row % 3))
+    };
+    let lines: String = (0..1_500).map(line).collect();
+    fs::write(folder.join("lines.txt"), lines).unwrap();
+    fs::write(folder.join("words.txt"), words.map(|word| format!("{word}\n")).concat()).unwrap();
+}
+
+const WORDS: &str = "train --epsilon 4 --dimensions 8 --seed 7";
+
+#[test]
+fn words_of_shards_have_the_bits_of_one_machine() {
+    let place = tempdir().unwrap();
+    let folder = place.path();
+    lines(folder);
+    for (unit, shards) in [("user", 3), ("line", 2)] {
+        let flags = format!("{WORDS} --unit {unit} --vocabulary-file words.txt");
+        done(folder, &format!("{flags} --data lines.txt --out whole-{unit}"));
+        let run = format!("run-{unit}");
+        assert_eq!(of_shards(folder, &flags, "lines.txt", shards, &run), 3);
+        are_the_same(folder, &format!("whole-{unit}"), &run);
+    }
+}
+
+/// A vocabulary that is released in sixteen looks; users have more words than count.
+#[test]
+fn private_words_of_shards_have_the_bits_of_one_machine() {
+    let place = tempdir().unwrap();
+    let folder = place.path();
+    lines(folder);
+    let flags = format!("{WORDS} --unit user --vocabulary private --words-per-unit 4");
+    done(folder, &format!("{flags} --data lines.txt --out whole"));
+    assert_eq!(of_shards(folder, &flags, "lines.txt", 2, "run"), 19);
+    are_the_same(folder, "whole", "run");
+}
+
+fn ledger(folder: &Path, run: &str) -> Vec<u8> {
+    fs::read(folder.join(run).join("ledger.jsonl")).unwrap()
+}
+
+#[test]
+fn what_is_not_all_of_the_shards_is_refused_and_charges_nothing() {
+    let place = tempdir().unwrap();
+    let folder = place.path();
+    messages(folder);
+    let begin = |run: &str, flags: &str| done(folder, &format!("shard begin {flags} --out {run}"));
+    assert_eq!(begin("run", TYPEAHEAD).stdout, "round 1 of 4: word counts\n");
+    begin("other", &TYPEAHEAD.replace("--seed 5", "--seed 6"));
+    count(folder, "other", "messages.csv", 2);
+    fs::rename(folder.join("part-1"), folder.join("foreign")).unwrap();
+    count(folder, "run", "messages.csv", 3);
+    fs::rename(folder.join("part-1"), folder.join("third")).unwrap();
+    count(folder, "run", "messages.csv", 2);
+    let whole = fs::read(folder.join("part-1")).unwrap();
+    fs::write(folder.join("short"), &whole[..whole.len() - 1]).unwrap();
+    let mut changed = whole.clone();
+    changed[whole.len() / 2] ^= 1;
+    fs::write(folder.join("changed"), &changed).unwrap();
+    fs::write(folder.join("key"), [7; 32]).unwrap();
+    let before = ledger(folder, "run");
+    for (parts, said) in [
+        ("part-0", "shard 1 of 2 is missing"),
+        ("part-0 part-1 part-0", "shard 0 is there twice"),
+        ("part-0 third", "another number of shards"),
+        ("part-0 foreign", "another run"),
+        ("part-0 short", "damaged or cut short"),
+        ("part-0 changed", "damaged or cut short"),
+        ("part-0 words.txt", "is no partial"),
+        ("part-0 part-1 --key-file key", "not sealed"),
+    ] {
+        refused(folder, &format!("shard merge run {parts}"), said);
+        assert_eq!(ledger(folder, "run"), before, "{parts}");
+        assert!(folder.join("part-0").exists());
+    }
+    refused(folder, "shard merge nothing part-0 part-1", "holds no run of shards");
+    refused(folder, "resume run", "organza shard merge");
+    let no_task = "shard count --task words.txt --data messages.csv --shard 0 --shards 2 --out part";
+    refused(folder, no_task, "is no task");
+    let count = "shard count --task run/task --data messages.csv --out part";
+    refused(folder, &format!("{count} --shard 2 --shards 2"), "no shard 2 of 2");
+    refused(folder, &format!("{count} --shard 1 --shards 2 --strict"), "this row is of shard 0");
+
+    // A merge of the round before is refused in the next one, unless it is the same, which is done.
+    done(folder, "shard merge run part-0 part-1 --keep");
+    let charged = ledger(folder, "run");
+    assert!(charged.len() > before.len());
+    let again = done(folder, "shard merge run part-1 part-0 --keep");
+    assert_eq!(again.stdout, "round 2 of 4: counts after endings\n");
+    assert_eq!(ledger(folder, "run"), charged);
+    refused(folder, "shard merge run part-0", "on other partials before");
+
+    for wrong in [
+        "shard begin typeahead --method dpsgd --vocabulary-file words.txt --out new",
+        "shard begin typeahead --vocabulary declared-public --out new",
+        "shard begin recommender --user-column who --item-column what --method als --out new",
+    ] {
+        let outcome = organza_in(folder, wrong);
+        assert_ne!(outcome.code, Some(0), "{wrong}: {}", outcome.stdout);
+        assert!(!folder.join("new").exists(), "{wrong}");
+    }
+}
+
+/// A merge that is killed after its charge, after the sums were noted, after the noise, or before the task is where workers find it: made
+/// again it has the same bits, charges nothing more, and draws on no other sums.
+#[test]
+fn a_merge_that_was_killed_is_made_again() {
+    let place = tempdir().unwrap();
+    let folder = place.path();
+    messages(folder);
+    done(folder, &format!("shard begin {TYPEAHEAD} --out run"));
+    count(folder, "run", "messages.csv", 2);
+    let copy = |from: &str, to: &str| {
+        fs::create_dir_all(folder.join(to)).unwrap();
+        for entry in fs::read_dir(folder.join(from)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_file() {
+                fs::copy(&path, folder.join(to).join(path.file_name().unwrap())).unwrap();
+            }
+        }
+    };
+    let copy_run = |from: &str, to: &str| {
+        copy(from, to);
+        copy(&format!("{from}/private"), &format!("{to}/private"));
+    };
+    copy_run("run", "begun");
+    done(folder, "shard merge run part-0 part-1 --keep");
+    let task = fs::read(folder.join("run/private/task")).unwrap();
+    assert_eq!(task, fs::read(folder.join("run/task")).unwrap());
+    // Sums of other rows, for the same shards.
+    let text = fs::read_to_string(folder.join("messages.csv")).unwrap();
+    fs::write(folder.join("fewer.csv"), text.replacen("w0,", "w1,", 1)).unwrap();
+    for shard in 0..2 {
+        done(
+            folder,
+            &format!(
+                "shard count --task begun/task --data fewer.csv --shard {shard} --shards 2 --out other-{shard}"
+            ),
+        );
+    }
+    let states: [&[&str]; 4] = [
+        &[],
+        &["ledger.jsonl"],
+        &["ledger.jsonl", "private/sums.txt"],
+        &["ledger.jsonl", "private/sums.txt", "private/task"],
+    ];
+    for (number, written) in states.iter().enumerate() {
+        let run = format!("killed-{number}");
+        copy_run("begun", &run);
+        for file in *written {
+            fs::copy(folder.join("run").join(file), folder.join(&run).join(file)).unwrap();
+        }
+        if number >= 2 {
+            let other = format!("shard merge {run} other-0 other-1 --keep");
+            refused(folder, &other, "on other partials before");
+        }
+        done(folder, &format!("shard merge {run} part-1 part-0 --keep"));
+        assert_eq!(fs::read(folder.join(&run).join("task")).unwrap(), task, "{number}");
+        assert_eq!(ledger(folder, &run), ledger(folder, "run"), "{number}");
+    }
+}
+
+/// Sealed files are for their key alone; all that belongs to others is for its owner alone.
+#[test]
+fn tasks_and_partials_are_sealed_and_for_their_owner() {
+    let place = tempdir().unwrap();
+    let folder = place.path();
+    messages(folder);
+    fs::write(folder.join("key"), [7; 32]).unwrap();
+    fs::write(folder.join("wrong"), [8; 32]).unwrap();
+    done(folder, &format!("shard begin --key-file key {TYPEAHEAD} --order 1 --out run"));
+    let count = "shard count --task run/task --data messages.csv --shard 0 --shards 1 --out part";
+    refused(folder, count, "--key-file");
+    refused(folder, &format!("{count} --key-file wrong"), "another key");
+    done(folder, &format!("{count} --key-file key"));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        for file in ["part", "run/task"] {
+            let mode = fs::metadata(folder.join(file)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{file}");
+        }
+    }
+    let whole = fs::read(folder.join("part")).unwrap();
+    assert!(whole.starts_with(b"organza sealed 1\n"));
+    let before = ledger(folder, "run");
+    let mut changed = whole.clone();
+    changed[whole.len() - 1] ^= 1;
+    fs::write(folder.join("changed"), changed).unwrap();
+    refused(folder, "shard merge run part", "--key-file");
+    refused(folder, "shard merge run changed --key-file key", "changed since");
+    refused(folder, "shard merge run part --key-file wrong", "another key");
+    assert_eq!(ledger(folder, "run"), before);
+    let last = progress(&done(folder, "shard merge run part --key-file key --json"));
+    assert_eq!(last, json!({"round": 1, "rounds": 1, "name": "word counts", "finished": true}));
+    done(folder, &format!("{TYPEAHEAD} --order 1 --data messages.csv --out whole"));
+    are_the_same(folder, "whole", "run");
+}
+
+/// Partials are joined in steps, anywhere.
+#[test]
+fn partials_are_joined_as_a_tree() {
+    let place = tempdir().unwrap();
+    let folder = place.path();
+    messages(folder);
+    for run in ["one", "tree"] {
+        done(folder, &format!("shard begin {TYPEAHEAD} --out {run}"));
+    }
+    assert_eq!(fs::read(folder.join("one/task")).unwrap(), fs::read(folder.join("tree/task")).unwrap());
+    count(folder, "one", "messages.csv", 5);
+    let part = |number: usize| fs::read(folder.join(format!("part-{number}"))).unwrap();
+    let some = join(&[part(4), part(1)]).unwrap();
+    let most = join(&[part(0), some, part(3)]).unwrap();
+    assert!(join(&[most.clone(), part(1)]).is_err());
+    fs::write(folder.join("most"), most).unwrap();
+    done(folder, "shard merge tree part-2 most --keep");
+    done(folder, "shard merge one part-0 part-1 part-2 part-3 part-4");
+    assert_eq!(fs::read(folder.join("one/task")).unwrap(), fs::read(folder.join("tree/task")).unwrap());
+}

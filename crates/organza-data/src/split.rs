@@ -235,7 +235,7 @@ impl Sides {
 }
 
 /// Writes the words of a line, each after its length, so that no two lines are written alike.
-fn write_line(text: &TokenisedText, line: u64, bytes: &mut Vec<u8>) {
+pub(crate) fn write_line(text: &TokenisedText, line: u64, bytes: &mut Vec<u8>) {
     bytes.clear();
     for &number in text.lines().line(line) {
         let word = text.words()[number as usize].as_bytes();

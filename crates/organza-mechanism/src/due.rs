@@ -63,6 +63,15 @@ pub enum NotPaid {
         /// What was to be drawn.
         purpose: String,
     },
+    /// A shard is not what it was.
+    #[error(
+        "`{purpose}` looks at the units several times, and those of this shard are not what they were: count the same rows, by the \
+         same number of shards, in every look"
+    )]
+    OtherUnits {
+        /// What was to be drawn.
+        purpose: String,
+    },
     /// On which sums noise is drawn cannot be noted.
     #[error("the sums of `{purpose}` cannot be noted, so no noise is drawn on them: {reason}")]
     NotNoted {

@@ -125,4 +125,4 @@ pub use rows::{FlatRows, ReadRows, WriteRows};
 pub use scores::By;
 pub use select::{Choice, Selection, SelectionRule, SelectionSettings, Split};
 pub use shape::{Shape, ShapeError};
-pub use unknown_domain::{ItemCounts, ItemRule, ItemSettings, ItemsPlan, NoisyItems};
+pub use unknown_domain::{ItemCounts, ItemRule, ItemSettings, ItemsPlan, NoisyItems, of_shard};

@@ -48,9 +48,18 @@ impl Release {
         self.due.source.is_private()
     }
 
-    /// Randomness for choices that are made unit by unit before the noise.
+    /// Randomness for choices that are made unit by unit before the noise, by the number of the unit: where all units are in one place.
     pub(crate) fn choices(&self, unit: u64) -> PrivateRandom {
-        self.due.source.secret(Secret::Selection, 0).shard(unit)
+        self.due.choices.secret(Secret::Selection, 0).shard(unit)
+    }
+
+    /// The same by the name of the unit, or by what there is in it, wherever it lies.
+    ///
+    /// # Privacy
+    /// A keyed function of the unit alone. Units of one name choose alike, which costs nothing: the bound of a unit holds for every choice, and
+    /// what the others choose does not change with it.
+    pub(crate) fn choices_of(&self, unit: &[u8]) -> PrivateRandom {
+        self.due.choices.named_by(unit).secret(Secret::Selection, 0).shard(0)
     }
 
     /// The randomness of the noise, once, if `paid` pays for this release and `event` is what it is of.

@@ -11,6 +11,7 @@ use crate::release::{Names, NoisyItems, ReleasePlan, Rules};
 use crate::saved::SavedRecommender;
 use crate::settings::{EventSettings, Method, NAMES_DELTA, Settings};
 use crate::synthetic;
+use organza_data::Shard;
 use organza_data::table::Table;
 use organza_ledger::PublicFact;
 use organza_mechanism::Purpose;
@@ -70,10 +71,23 @@ impl RecommenderData {
         data: &EventSettings,
         table: &Table,
     ) -> Result<Self, Failure> {
+        Self::of_shard(settings, data, table, None)
+    }
+
+    /// The same for the persons of a shard alone, if one is named.
+    ///
+    /// # Errors
+    /// As [`RecommenderData::of_table`], and if a row is of another shard, where that is refused.
+    pub fn of_shard(
+        settings: &Settings,
+        data: &EventSettings,
+        table: &Table,
+        shard: Option<Shard>,
+    ) -> Result<Self, Failure> {
         let catalogue = settings.items.as_deref().map(read_items).transpose()?;
         let declared = catalogue.is_some();
         let titles = Self::titles(settings)?;
-        Ok(Self { events: Events::read(table, data, catalogue)?, declared, titles })
+        Ok(Self { events: Events::of_shard(table, data, catalogue, shard)?, declared, titles })
     }
 
     /// The same with the titles that the settings name.
@@ -111,6 +125,24 @@ impl Application for RecommenderRun {
                 RecommenderData::of_table(settings, data, &Table::open(&data.path, data.format)?)
             }
         }
+    }
+
+    fn nobody(settings: &Settings) -> Result<RecommenderData, Failure> {
+        if settings.data.is_none() {
+            return Err(
+                "the built-in shop is made in one place: shards are of data of your own".into()
+            );
+        }
+        if settings.method == Method::Als {
+            return Err(
+                "--method als cannot be made of shards: take spectrum, covariance or popularity"
+                    .into(),
+            );
+        }
+        let catalogue = settings.items.as_deref().map(read_items).transpose()?;
+        let declared = catalogue.is_some();
+        let titles = RecommenderData::titles(settings)?;
+        Ok(RecommenderData { events: Events::of_nobody(catalogue)?, declared, titles })
     }
 
     fn fingerprint(data: &RecommenderData) -> Result<[u8; 32], Failure> {
@@ -163,14 +195,16 @@ impl Application for RecommenderRun {
         releases: &mut Releases<'_>,
     ) -> Result<Self, Failure> {
         let RecommenderData { events, declared, titles } = data;
-        let Events { histories, names, left_out } = events;
+        let Events { mut histories, mut names, left_out } = events;
         let (items, made) = match releases.noise(RELEASE) {
             None => {
                 let most = settings.rules.most_items;
                 let (items, model) = plain::fit(&histories, settings.method, most);
                 (items, Some((model, None)))
             }
-            Some(noise) => release(settings, &histories, declared, noise, releases)?,
+            Some(noise) => {
+                release(settings, (&mut histories, &mut names), declared, noise, releases)?
+            }
         };
         let task = match made {
             None => Factorisation::new(&histories, &items),
@@ -236,7 +270,7 @@ impl Application for RecommenderRun {
 /// What is released before any step, and the model that is made of it; none if steps make it.
 fn release(
     settings: &Settings,
-    histories: &Histories,
+    (histories, names): (&mut Histories, &mut Vec<String>),
     declared: bool,
     noise: f64,
     releases: &mut Releases<'_>,
@@ -244,7 +278,9 @@ fn release(
     let plan = plan(settings, declared, noise)?;
     let source = releases.source().clone();
     let mut charge = |charge| releases.charge(charge).map_err(Failure::from);
-    let items = plan.kept(plan.release_items(histories, &source, &mut charge)?);
+    let items = plan.kept(plan.release_items(histories, names, &source, &mut charge)?);
+    histories.widen(names.len());
+    let histories = &*histories;
     let mut random = source.substream(Purpose::Initialisation, 0, 0);
     let made = match settings.method {
         Method::Popularity => Some((popularity(&items), None)),

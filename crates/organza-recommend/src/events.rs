@@ -2,8 +2,8 @@
 
 use crate::histories::{FULL_WEIGHT, Histories};
 use crate::settings::{EventSettings, NewestEvents};
-use organza_data::DataError;
 use organza_data::table::{Table, number};
+use organza_data::{DataError, Shard};
 use std::collections::HashMap;
 use std::path::Path;
 use thiserror::Error;
@@ -50,6 +50,12 @@ struct Event {
 }
 
 impl Events {
+    /// Those of nobody; a declared catalogue is there all the same.
+    pub fn of_nobody(catalogue: Option<Vec<String>>) -> Result<Self, EventsError> {
+        let names = Numbers::of(catalogue.unwrap_or_default())?.names;
+        Ok(Self { histories: Histories::new(names.len()), names, left_out: 0 })
+    }
+
     /// Reads the events of a table; with a declared catalogue only those of its items.
     ///
     /// # Privacy
@@ -64,6 +70,19 @@ impl Events {
         settings: &EventSettings,
         catalogue: Option<Vec<String>>,
     ) -> Result<Self, EventsError> {
+        Self::of_shard(table, settings, catalogue, None)
+    }
+
+    /// The same for the persons of a shard alone, if one is named.
+    ///
+    /// # Errors
+    /// As [`Events::read`], and if a row is of another shard, where that is refused.
+    pub fn of_shard(
+        table: &Table,
+        settings: &EventSettings,
+        catalogue: Option<Vec<String>>,
+        shard: Option<Shard>,
+    ) -> Result<Self, EventsError> {
         let declared = catalogue.is_some();
         let mut items = Numbers::of(catalogue.unwrap_or_default())?;
         let mut users = Numbers::default();
@@ -77,8 +96,14 @@ impl Events {
         table.each_row(&columns, &mut |row| {
             let fields = row.fields.unwrap_or_default();
             let field = |at: usize| fields.get(at).copied().flatten().map(str::trim);
+            let user = field(0).filter(|user| !user.is_empty());
+            if let Some(shard) = &shard
+                && !shard.takes(user, row.place)?
+            {
+                return Ok(());
+            }
             let mut event = || {
-                let user = field(0).filter(|user| !user.is_empty())?;
+                let user = user?;
                 let is_name = |item: &&str| !item.is_empty() && !item.contains(['\t', '\n', '\r']);
                 let name = field(1).filter(is_name)?;
                 let weight = match weight {

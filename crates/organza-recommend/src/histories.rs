@@ -94,6 +94,11 @@ impl Histories {
         self.items
     }
 
+    /// There are so many items, of which nobody here has the last ones.
+    pub(crate) fn widen(&mut self, items: usize) {
+        self.items = self.items.max(items);
+    }
+
     /// The items of a person with their weights, in the order of items. *Not private.*
     pub fn person(&self, person: usize) -> Cow<'_, [(u32, u16)]> {
         match &self.rows {

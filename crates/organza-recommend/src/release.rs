@@ -21,6 +21,7 @@ use organza_mechanism::{
 use organza_progress::{Size, Stage};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 
 /// Of a person more items than this do not count where items are private.
 const MOST_PER_PERSON: u64 = 1 << 16;
@@ -156,10 +157,12 @@ impl ReleasePlan {
         })
     }
 
-    /// Charges for the counts and releases them.
+    /// Charges for the counts and releases them. Released items that nobody here has, where counts were made elsewhere, get their places after
+    /// the `names` that are here.
     pub(crate) fn release_items<E: From<PlanError> + From<NotPaid>>(
         &self,
         histories: &Histories,
+        names: &mut Vec<String>,
         source: &RandomSource,
         charge: impl FnOnce(Charge) -> Result<Charged, E>,
     ) -> Result<NoisyItems, E> {
@@ -170,9 +173,9 @@ impl ReleasePlan {
                 let charged = charge(release.charge())?;
                 let mut histogram = plan.histogram();
                 let mut unit = UnitCounts::new();
-                let stage =
-                    Stage::begin("counting items", Size::Hidden(histories.persons() as u64));
-                for row in histories.rows() {
+                let persons = if release.looks_at_units() { histories.persons() } else { 0 };
+                let stage = Stage::begin("counting items", Size::Hidden(persons as u64));
+                for row in histories.rows().take(persons) {
                     stage.add(1);
                     // Entries of at least 1, so that every row is longer than the bound and is scaled to it.
                     row.iter()
@@ -189,9 +192,11 @@ impl ReleasePlan {
                 let release = plan.release("items", source);
                 let charged = charge(release.charge())?;
                 let mut counts = plan.counts(release);
-                histories.rows().for_each(|row| counts.add(row.iter().map(|(item, _)| *item)));
-                let noisy = counts.noise(charged)?;
-                Ok(NoisyItems::sorted(noisy.items().to_vec(), plan.deviation()))
+                if counts.looks_at_units() {
+                    histories.rows().for_each(|row| counts.add(row.iter().map(|(item, _)| *item)));
+                }
+                let noisy = counts.noise_by_name(charged, |item| &names[*item as usize])?;
+                Ok(NoisyItems::of_names(noisy.items(), names, plan.deviation()))
             }
         }
     }
@@ -226,17 +231,15 @@ impl ReleasePlan {
         let charged = charge(release.charge())?;
         let columns = Columns::new(histories.items(), &items.items, &weights);
         let parts = rayon::current_num_threads().clamp(1, MOST_SUMS);
-        let each = histories.persons().div_ceil(parts).max(1);
-        let stage =
-            Stage::begin("counting pairs of items", Size::Hidden(histories.persons() as u64));
+        let persons = if release.looks_at_units() { histories.persons() } else { 0 };
+        let each = persons.div_ceil(parts).max(1);
+        let stage = Stage::begin("counting pairs of items", Size::Hidden(persons as u64));
         let sums: Vec<_> = (0..parts)
             .into_par_iter()
             .map(|part| {
                 let mut sum = plan.sum(&steps);
                 let mut row = Vec::new();
-                for person in
-                    (part * each..(part + 1) * each).take_while(|it| *it < histories.persons())
-                {
+                for person in (part * each..(part + 1) * each).take_while(|it| *it < persons) {
                     stage.add(1);
                     columns.row(&histories.person(person), &mut row);
                     sum.add(&row);
@@ -299,6 +302,21 @@ fn weights(counts: &[f64], breadth: f64) -> Vec<f64> {
 }
 
 impl NoisyItems {
+    /// Those that were released by name, in their order: equal counts in that of their names.
+    fn of_names(released: &[(Box<str>, f64)], names: &mut Vec<String>, deviation: f64) -> Self {
+        let known: HashMap<String, u32> = names.iter().cloned().zip(0..).collect();
+        let place = |(name, _): &(Box<str>, f64)| {
+            known.get(&**name).copied().unwrap_or_else(|| {
+                names.push(name.to_string());
+                names.len() as u32 - 1
+            })
+        };
+        let items = released.iter().map(place).collect();
+        let counts: Vec<f64> = released.iter().map(|(_, count)| *count).collect();
+        let total = counts.iter().sum();
+        Self { items, counts, deviation, total }
+    }
+
     pub(crate) fn sorted(mut all: Vec<(u32, f64)>, deviation: f64) -> Self {
         all.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
         let total = all.iter().map(|(_, count)| count).sum();

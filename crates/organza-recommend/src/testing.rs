@@ -18,7 +18,8 @@ fn charge(charge: Charge) -> Result<Charged, Failed> {
 }
 
 fn items(histories: &Histories, noise: f64, seed: u64) -> Result<NoisyItems, Failed> {
-    plan(noise)?.release_items(histories, &RandomSource::from_seed(seed), charge)
+    let source = RandomSource::from_seed(seed);
+    plan(noise)?.release_items(histories, &mut Vec::new(), &source, charge)
 }
 
 /// The noisy count of every item.

@@ -176,53 +176,6 @@ impl<A: Application> Session<A> {
         Self::begun(settings, None, false, |_| Ok(data))
     }
 
-    /// Begins a run of shards in an empty folder: nothing is charged or released before the first merge.
-    ///
-    /// # Errors
-    /// As [`Session::begin`], and if this application, or these settings, need their data in one place.
-    pub fn of_shards(
-        settings: A::Settings,
-        path: &Path,
-        shards: &Shards,
-    ) -> Result<Self, SessionError> {
-        settings.check()?;
-        RunFolder::check_free(path)?;
-        let engine = settings.engine();
-        if !engine.private || engine.steps.is_some() {
-            let reason = "a run of shards is private, and all that it learns is released before the first step: take a method \
-                          without steps";
-            return Err(SessionError::Application(reason.into()));
-        }
-        check_share(&engine)?;
-        let source = new_source(&engine)?.with_exchange(shards.exchange.clone());
-        let data = A::nobody(&settings)?;
-        let books = Self::new_books(&settings, engine, &data, source, Some(path), true)?;
-        Self::prepare(settings, data, books, Some(shards))
-    }
-
-    /// Goes on with a run of shards when those of a round were counted.
-    ///
-    /// # Errors
-    /// As [`Session::resume`].
-    pub fn merging(path: &Path, shards: &Shards) -> Result<Self, SessionError> {
-        Self::reopened(path, None, Some(shards), A::nobody)
-    }
-
-    /// The run on a shard. It writes nothing, and what it charges ends with it.
-    pub(crate) fn counting(
-        settings: A::Settings,
-        source: RandomSource,
-        shards: &Shards,
-        read: impl FnOnce(&A::Settings) -> Result<A::Data, Failure>,
-    ) -> Result<Self, SessionError> {
-        settings.check()?;
-        let data = read(&settings)?;
-        // Its place on the ledger of a data set is the merge's.
-        let engine = EngineSettings { ledger: None, ..settings.engine() };
-        let books = Self::new_books(&settings, engine, &data, source, None, false)?;
-        Self::prepare(settings, data, books, Some(shards))
-    }
-
     /// Trains on `data` to the end, in memory.
     ///
     /// # Errors
@@ -251,7 +204,7 @@ impl<A: Application> Session<A> {
     }
 
     /// The books of a new run.
-    fn new_books(
+    pub(crate) fn new_books(
         settings: &A::Settings,
         engine: EngineSettings,
         data: &A::Data,
@@ -297,7 +250,7 @@ impl<A: Application> Session<A> {
         Self::reopened(path, moved, None, read)
     }
 
-    fn reopened(
+    pub(crate) fn reopened(
         path: &Path,
         moved: Option<&Path>,
         shards: Option<&Shards>,
@@ -369,7 +322,7 @@ impl<A: Application> Session<A> {
     }
 
     /// Releases what comes before the plan, and plans.
-    fn prepare(
+    pub(crate) fn prepare(
         settings: A::Settings,
         data: A::Data,
         mut books: Books,
@@ -492,14 +445,14 @@ fn without_steps<T: Task + ?Sized>(
     Ok(Outcome::Done { parameters: start.parameters, curve, seconds })
 }
 
-fn check_share(engine: &EngineSettings) -> Result<(), SessionError> {
+pub(crate) fn check_share(engine: &EngineSettings) -> Result<(), SessionError> {
     match (&engine.ledger, engine.share()) {
         (Some(ledger), Some(share)) => Ok(ledger.check(&[share])?),
         _ => Ok(()),
     }
 }
 
-fn new_source(engine: &EngineSettings) -> Result<RandomSource, SessionError> {
+pub(crate) fn new_source(engine: &EngineSettings) -> Result<RandomSource, SessionError> {
     Ok(match engine.seed {
         Some(seed) => RandomSource::from_seed(seed),
         None => RandomSource::from_operating_system()?,

@@ -4,11 +4,11 @@ use crate::canaries::Planted;
 use crate::export;
 use crate::phases::{Released, phases};
 use crate::prepare::{TrainingText, prepare, public_facts, read_text};
-use crate::settings::{Method, Settings};
+use crate::settings::{Method, Settings, SplitSettings};
 use crate::start::start;
 use crate::task::WordTask;
 use crate::vocabulary::release_words;
-use organza_data::{TextSource, TokenisedText, VocabularyRelease};
+use organza_data::{NoText, TextSource, TokenisedText, VocabularyRelease};
 use organza_ledger::PublicFact;
 use organza_model::vectors::Vectors;
 use organza_progress::{Size, Stage};
@@ -54,6 +54,19 @@ impl Application for Words {
 
     fn read(settings: &Settings) -> Result<Text, Failure> {
         Text::read(settings, settings.data.source(settings.privacy.unit)?.as_ref())
+    }
+
+    fn nobody(settings: &Settings) -> Result<Text, Failure> {
+        if let Some(problem) = settings.data.problem_of_shards() {
+            return Err(problem.into());
+        }
+        if settings.canaries.is_some() {
+            return Err("canaries are put into data that lies in one place: leave them out".into());
+        }
+        if !matches!(settings.data.split, SplitSettings::Units { .. }) {
+            return Err("the paper's split is of data in one place: take another preset".into());
+        }
+        Text::read(settings, &NoText)
     }
 
     fn fingerprint(text: &Text) -> Result<[u8; 32], Failure> {

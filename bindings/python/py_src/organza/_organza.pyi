@@ -50,6 +50,28 @@ def run(
 def tool(words: list[str]) -> int: ...
 def card(folder: str) -> str: ...
 
+# runs that are made of shards
+
+class Progress(TypedDict):
+    round: int
+    rounds: int | None
+    name: str
+    finished: bool
+
+def begin(arguments: list[str], folder: str | os.PathLike[str]) -> bytes: ...
+def count(
+    task: bytes,
+    data: Data | str | os.PathLike[str],
+    shard: int,
+    shards: int,
+    strict: bool = False,
+) -> bytes: ...
+def join(partials: list[bytes]) -> bytes: ...
+def merge(
+    folder: str | os.PathLike[str], partials: list[bytes]
+) -> tuple[bytes | None, Progress]: ...
+def shard_of(names: list[str], shards: int) -> list[int]: ...
+
 # models
 
 @final

@@ -15,14 +15,14 @@ mod ledger;
 mod nearest;
 mod predict;
 mod recommend;
-mod recommender;
+pub(crate) mod recommender;
 mod report;
 mod reproduce;
 mod resume;
 pub(crate) mod shard;
 mod similar;
 mod similarity;
-mod train;
+pub(crate) mod train;
 mod tune;
 pub(crate) mod typeahead;
 

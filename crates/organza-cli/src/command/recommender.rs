@@ -1,6 +1,7 @@
 //! `organza recommender`: from events and a budget to a recommender, a certificate and a report.
 
 use crate::command::ledger::LedgerOptions;
+use crate::command::shard::Begin;
 use crate::handed::Handed;
 use crate::names::{form_parser, named};
 use crate::output::Output;
@@ -127,6 +128,22 @@ pub(crate) struct Recommender {
 
 impl Recommender {
     pub(crate) fn run_on(self, handed: Handed, output: &Output) -> anyhow::Result<()> {
+        let settings = self.checked(output)?;
+        let begin = || {
+            RunOptions::begin::<RecommenderRun>(settings, &self.out, output, |settings| {
+                handed.events(settings)
+            })
+        };
+        self.running.train(&self.out, output, begin, |folder, run| show(folder, &run, output))
+    }
+
+    /// Begins a run that is made of shards.
+    pub(crate) fn begin_shards(self, begin: &Begin, output: &Output) -> anyhow::Result<()> {
+        let settings = self.checked(output)?;
+        begin.run::<RecommenderRun>(settings, &self.out, &self.running, output)
+    }
+
+    fn checked(&self, output: &Output) -> anyhow::Result<Settings> {
         if let Some(flag) = self.meaningless() {
             let method = self.method;
             return Err(UsageError::new(
@@ -141,12 +158,7 @@ impl Recommender {
             output.note(format!("method {}: this run is NOT private", self.method));
         }
         note_doubts(&settings, output);
-        let begin = || {
-            RunOptions::begin::<RecommenderRun>(settings, &self.out, output, |settings| {
-                handed.events(settings)
-            })
-        };
-        self.running.train(&self.out, output, begin, |folder, run| show(folder, &run, output))
+        Ok(settings)
     }
 
     /// A flag that promises what the method does not keep.
@@ -207,7 +219,7 @@ const NOTHING_LEARNED: &str = "nothing was learned of tastes: recommendations fi
     persons or a larger epsilon would help";
 
 /// Writes the summary and the page of a run, and shows what came of it.
-pub(super) fn show(
+pub(crate) fn show(
     folder: &RunFolder,
     trained: &Trained<RecommenderRun>,
     output: &Output,

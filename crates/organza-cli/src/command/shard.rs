@@ -137,6 +137,8 @@ impl Begin {
             }
         };
         match arguments.command {
+            Command::Train(command) => command.begin_shards(&self, &output),
+            Command::Recommender(command) => command.begin_shards(&self, &output),
             Command::Typeahead(command) => command.begin_shards(&self, &output),
             _ => Err(UsageError::new(
                 "`organza shard begin` is for train, recommender and typeahead",

@@ -61,7 +61,7 @@ impl PairCounts {
         paid: Charged,
     ) -> Result<NoisyPairs, DataError> {
         self.settings.check_data(samples, units)?;
-        let histogram = counted(samples, units, &self.plan, "counting pairs", || {
+        let histogram = counted(samples, units, (&self.plan, release), "counting pairs", || {
             let mut unit = UnitCounts::new();
             move |seen, histogram| match seen {
                 Seen::Together(one, other) => unit.add_one(self.table.cell(one, other)),

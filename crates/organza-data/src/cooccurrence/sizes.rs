@@ -60,7 +60,7 @@ impl UnitSizes {
         paid: Charged,
     ) -> Result<NoisySizes, DataError> {
         let table = PairTable::new(samples.corpus().vocabulary_size as u32);
-        let histogram = counted(samples, units, &self.plan, "measuring units", || {
+        let histogram = counted(samples, units, (&self.plan, release), "measuring units", || {
             let (mut pairs, mut words) = (UnitCounts::new(), UnitCounts::new());
             let mut sizes = UnitCounts::new();
             move |seen, histogram| match seen {

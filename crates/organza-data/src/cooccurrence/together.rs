@@ -2,7 +2,7 @@
 
 use crate::{DataError, Objective, Samples, Units};
 use organza_ledger::Unit;
-use organza_mechanism::{Histogram, HistogramPlan};
+use organza_mechanism::{Histogram, HistogramPlan, Release};
 use organza_progress::{Size, Stage};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -22,14 +22,17 @@ pub(super) enum Seen {
 }
 
 /// The histogram of all units, on the threads of the current pool: each part of the units is shown to one of `workers`, which
-/// adds what it sees to the histogram of this part. Sums are of whole numbers, so the parts do not matter.
+/// adds what it sees to the histogram of this part. Where a release does not look at the units, it is empty. Sums are of whole numbers, so the parts do not matter.
 pub(super) fn counted<W: FnMut(Seen, &mut Histogram)>(
     samples: &Samples,
     units: &Units,
-    plan: &HistogramPlan,
+    (plan, release): (&HistogramPlan, &Release),
     stage: &'static str,
     workers: impl Fn() -> W + Sync,
 ) -> Result<Histogram, DataError> {
+    if !release.looks_at_units() {
+        return Ok(plan.histogram());
+    }
     let most = if units.unit() == Unit::Pair { 1 } else { MOST_PARTS };
     let parts = (rayon::current_num_threads() as u64).clamp(1, most);
     let bound = |part: u64| (u128::from(units.len()) * u128::from(part) / u128::from(parts)) as u64;

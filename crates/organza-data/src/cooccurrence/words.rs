@@ -59,7 +59,7 @@ impl WordCounts {
     ) -> Result<NoisyWords, DataError> {
         self.settings.check_data(samples, units)?;
         let one_sided = self.settings.unit == Unit::Pair;
-        let histogram = counted(samples, units, &self.plan, "counting words", || {
+        let histogram = counted(samples, units, (&self.plan, release), "counting words", || {
             let mut unit = UnitCounts::new();
             move |seen, histogram| match seen {
                 Seen::Together(one, other) => {

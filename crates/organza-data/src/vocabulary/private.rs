@@ -1,7 +1,8 @@
 //! A vocabulary that is released by a mechanism.
 
 use super::Vocabulary;
-use crate::{Corpus, DataError, SENTENCE_END, TokenisedText};
+use crate::split::write_line;
+use crate::{DataError, SENTENCE_END, TokenisedText};
 use organza_ledger::{Charged, Event, Neighbouring, Unit};
 use organza_mechanism::{
     ItemCounts, ItemRule, ItemSettings, ItemsPlan, PlanError, RandomSource, Release,
@@ -35,7 +36,7 @@ pub struct PrivateVocabularySettings {
 /// [`ItemsPlan`] for the mechanism and its proof. What is counted:
 ///
 /// - Units `line` and `user`: each distinct word of the unit once, at most `words_per_unit` of
-///   them, chosen uniformly by randomness of the unit's own.
+///   them, chosen uniformly by randomness of the unit's own: a keyed function of the line, or of the user's name.
 /// - Unit `pair`: the two words of each ordered pair of places within the window, in the text as it
 ///   stands. Here a record of the data is a pair with the words between its ends; whether it becomes a
 ///   training pair (if few enough of the words between are in the vocabulary) depends on the record and on the
@@ -144,13 +145,16 @@ impl PrivateVocabulary {
             rank[*number as usize] = (!is_known).then_some(place);
         }
         let mut counts = items.counts(release);
-        add_units(text.lines(), &settings, &rank, &mut counts);
-        let noisy = counts.noise(paid)?;
+        if counts.looks_at_units() {
+            add_units(text, &settings, &rank, &mut counts);
+        }
+        // Some words of a release may stand in no text here, where the sums were made elsewhere.
+        let name = |place: &u32| &*text.words()[alphabet[*place as usize] as usize];
+        let noisy = counts.noise_by_name(paid, name)?;
 
         let most = settings.size.map_or(usize::MAX, |size| size.saturating_sub(public.len()));
-        let word = |place: u32| text.words()[alphabet[place as usize] as usize].clone();
         let (words, counts): (Vec<Box<str>>, Vec<f64>) =
-            noisy.items().iter().take(most).map(|(place, count)| (word(*place), *count)).unzip();
+            noisy.items().iter().take(most).cloned().unzip();
         let all: Vec<Box<str>> = public.iter().cloned().chain(words).collect();
         let found = all.len();
         let vocabulary = Vocabulary::new(all).map_err(|_| DataError::HiddenWords { found })?;
@@ -160,11 +164,12 @@ impl PrivateVocabulary {
 
 /// Adds every unit of the text.
 fn add_units(
-    lines: &Corpus,
+    text: &TokenisedText,
     settings: &PrivateVocabularySettings,
     rank: &[Option<u32>],
     counts: &mut ItemCounts<u32>,
 ) {
+    let lines = text.lines();
     let words = |line: u64| lines.line(line).iter().map(|number| rank[*number as usize]);
     match settings.unit {
         Unit::Pair => {
@@ -187,10 +192,21 @@ fn add_units(
                 |one: &u64, other: &u64| lines.user_of_line(*one) == lines.user_of_line(*other);
             let users: Vec<&[u64]> = order.chunk_by(same).collect();
             let of_user = |user: u64| users[user as usize].iter();
-            counts.add_units(users.len() as u64, |user| {
-                of_user(user).flat_map(|line| words(*line)).flatten()
-            });
+            let name = |user: u64| {
+                let user = users[user as usize].first();
+                let user = user.and_then(|line| lines.user_name(lines.user_of_line(*line)?));
+                user.unwrap_or_default().as_bytes().to_vec()
+            };
+            let items = |user: u64| of_user(user).flat_map(|line| words(*line)).flatten();
+            counts.add_units(users.len() as u64, name, items);
         }
-        _ => counts.add_units(lines.line_count(), |line| words(line).flatten()),
+        _ => {
+            let name = |line: u64| {
+                let mut bytes = Vec::new();
+                write_line(text, line, &mut bytes);
+                bytes
+            };
+            counts.add_units(lines.line_count(), name, |line| words(line).flatten());
+        }
     }
 }

@@ -2,19 +2,19 @@
 
 /// Bytes that are written one after another.
 #[derive(Default)]
-pub(super) struct Writer(Vec<u8>);
+pub(crate) struct Writer(Vec<u8>);
 
 impl Writer {
-    pub(super) fn into_bytes(self) -> Vec<u8> {
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.0
     }
 
-    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }
 
     /// Seven bits a byte, the lowest first; all but the last have the highest bit set.
-    pub(super) fn number(&mut self, mut number: u64) {
+    pub(crate) fn number(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.0.push(number as u8 | 0x80);
             number >>= 7;
@@ -23,35 +23,35 @@ impl Writer {
     }
 
     /// A length and so many bytes.
-    pub(super) fn name(&mut self, name: &[u8]) {
+    pub(crate) fn name(&mut self, name: &[u8]) {
         self.number(name.len() as u64);
         self.bytes(name);
     }
 }
 
 /// Bytes that are read one after another; none where they end too early or make no sense.
-pub(super) struct Reader<'a>(&'a [u8]);
+pub(crate) struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 
-    pub(super) fn is_at_end(&self) -> bool {
+    pub(crate) fn is_at_end(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(super) fn bytes(&mut self, length: usize) -> Option<&'a [u8]> {
+    pub(crate) fn bytes(&mut self, length: usize) -> Option<&'a [u8]> {
         let (bytes, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
         Some(bytes)
     }
 
-    pub(super) fn array<const LENGTH: usize>(&mut self) -> Option<[u8; LENGTH]> {
+    pub(crate) fn array<const LENGTH: usize>(&mut self) -> Option<[u8; LENGTH]> {
         self.bytes(LENGTH)?.try_into().ok()
     }
 
-    pub(super) fn number(&mut self) -> Option<u64> {
+    pub(crate) fn number(&mut self) -> Option<u64> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
             let [byte] = self.array()?;
@@ -67,13 +67,13 @@ impl<'a> Reader<'a> {
         None
     }
 
-    pub(super) fn name(&mut self) -> Option<&'a [u8]> {
+    pub(crate) fn name(&mut self) -> Option<&'a [u8]> {
         let length = usize::try_from(self.number()?).ok()?;
         self.bytes(length)
     }
 
     /// How many of something there are, of which each takes at least a byte: so that a length that was made up takes no memory.
-    pub(super) fn count(&mut self) -> Option<usize> {
+    pub(crate) fn count(&mut self) -> Option<usize> {
         let count = usize::try_from(self.number()?).ok()?;
         (count <= self.0.len()).then_some(count)
     }

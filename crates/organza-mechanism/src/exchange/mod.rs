@@ -10,14 +10,16 @@
 //! the first release that was not: a worker hands on the sum of its units there, a merge draws on the sum of all. So neither is a
 //! second way to make a release: both are the run itself.
 
-mod bytes;
+pub(crate) mod bytes;
 mod partial;
 mod summed;
 mod sums;
+#[cfg(test)]
+mod tests;
 
 pub use partial::{MOST_SHARDS, Partial, PartialError, Round, TaskName};
-pub(crate) use summed::{Summed, Told};
-pub(crate) use sums::Sums;
+pub(crate) use summed::{Summed, Told, digest};
+pub(crate) use sums::{Named, Sums, read_shards, unzigzag, write_shards, zigzag};
 
 use crate::due::NotPaid;
 use std::fmt;
@@ -126,6 +128,27 @@ impl Exchange {
         is_worker && !state.released.iter().any(|(released, _)| released == round)
     }
 
+    /// Whether the units are looked at here for a purpose that takes so many looks.
+    pub(crate) fn counts(&self, purpose: &str, looks: u32) -> bool {
+        let last = self.last_of(purpose).map(|(look, _)| look);
+        self.shard().is_some() && last.is_none_or(|last| last + 1 < looks)
+    }
+
+    /// The last look of a purpose that was released, with what it released.
+    pub(crate) fn last_of(&self, purpose: &str) -> Option<(u32, Vec<u8>)> {
+        let state = self.state();
+        let of = |(round, _): &&ReleasedRound| round.purpose == purpose;
+        state.released.iter().rev().find(of).map(|(round, bytes)| (round.look, bytes.clone()))
+    }
+
+    /// The shard that is counted here.
+    pub(crate) fn shard(&self) -> Option<u32> {
+        match self.state().role {
+            Role::Count { shard: (shard, _), .. } => Some(shard),
+            Role::Merge { .. } => None,
+        }
+    }
+
     /// What is to be done in a round, whose sums are of this `plan`.
     ///
     /// # Errors
@@ -166,9 +189,12 @@ impl Exchange {
         }
     }
 
-    /// Keeps what was released.
+    /// Keeps what was released. A look has all that those before it have shown, of which nothing else is kept.
     pub(crate) fn keep(&self, round: &Round, released: Vec<u8>) {
-        self.state().released.push((round.clone(), released));
+        let mut state = self.state();
+        let before = state.released.iter_mut().filter(|(it, _)| it.purpose == round.purpose);
+        before.for_each(|(_, bytes)| bytes.clear());
+        state.released.push((round.clone(), released));
     }
 }
 

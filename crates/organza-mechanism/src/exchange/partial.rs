@@ -1,7 +1,7 @@
 //! The sums of some shards: a file that one machine writes and another one adds to.
 
 use super::bytes::{Reader, Writer};
-use super::sums::Sums;
+use super::sums::{Named, Sums};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -170,6 +170,14 @@ impl Partial {
     /// By which the same sums are known again, however they were joined. **Private**: it tells whether a guess at the sums is right.
     pub fn digest(&self) -> [u8; 32] {
         Sha256::digest(self.body()).into()
+    }
+
+    /// The sums by name; none if they are of another kind.
+    pub(crate) fn named(self) -> Option<Vec<(Box<[u8]>, Named)>> {
+        match self.sums {
+            Sums::Named(names) => Some(names),
+            _ => None,
+        }
     }
 
     fn body(&self) -> Vec<u8> {

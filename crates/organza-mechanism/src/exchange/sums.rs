@@ -18,15 +18,32 @@ pub(crate) enum Sums {
     /// All cells in their places, modulo 2^64.
     Places(Vec<i64>),
     /// By name, each once, in their order; not negative.
-    Named(Vec<(Box<[u8]>, u64)>),
+    Named(Vec<(Box<[u8]>, Named)>),
+}
+
+/// The sum of a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Named {
+    pub(crate) sum: u64,
+    /// The shards in which it occurs, in their order, where that is told: so that a worker gets nothing of the names of others.
+    pub(crate) shards: Vec<u32>,
 }
 
 impl Sums {
     /// Of the units of both, which have none in common; none if they are not of one kind.
     pub(crate) fn joined(self, other: Self) -> Option<Self> {
         Some(match (self, other) {
-            (Self::Counts(one), Self::Counts(other)) => Self::Counts(merged(one, other)),
-            (Self::Named(one), Self::Named(other)) => Self::Named(merged(one, other)),
+            (Self::Counts(one), Self::Counts(other)) => {
+                Self::Counts(merged(one, other, |sum, more| *sum = sum.saturating_add(more)))
+            }
+            (Self::Named(one), Self::Named(other)) => {
+                Self::Named(merged(one, other, |one, mut other| {
+                    one.sum = one.sum.saturating_add(other.sum);
+                    one.shards.append(&mut other.shards);
+                    one.shards.sort_unstable();
+                    one.shards.dedup();
+                }))
+            }
             (Self::Places(mut one), Self::Places(other)) if one.len() == other.len() => {
                 one.iter_mut().zip(other).for_each(|(sum, more)| *sum = sum.wrapping_add(more));
                 Self::Places(one)
@@ -61,9 +78,10 @@ impl Sums {
             Self::Named(names) => {
                 writer.bytes(&[2]);
                 writer.number(names.len() as u64);
-                for (name, sum) in names {
+                for (name, Named { sum, shards }) in names {
                     writer.name(name);
                     writer.number(*sum);
+                    write_shards(shards, writer);
                 }
             }
         }
@@ -100,13 +118,14 @@ impl Sums {
             }
             2 => {
                 let count = reader.count()?;
-                let mut names: Vec<(Box<[u8]>, u64)> = Vec::with_capacity(count);
+                let mut names: Vec<(Box<[u8]>, Named)> = Vec::with_capacity(count);
                 for _ in 0..count {
                     let name = reader.name()?;
                     if names.last().is_some_and(|(last, _)| **last >= *name) {
                         return None;
                     }
-                    names.push((name.into(), reader.number()?));
+                    let named = Named { sum: reader.number()?, shards: read_shards(reader)? };
+                    names.push((name.into(), named));
                 }
                 Self::Named(names)
             }
@@ -115,8 +134,33 @@ impl Sums {
     }
 }
 
+/// A list of shards in their order.
+pub(crate) fn write_shards(shards: &[u32], writer: &mut Writer) {
+    writer.number(shards.len() as u64);
+    let mut next = 0;
+    for shard in shards {
+        writer.number(u64::from(*shard) - next);
+        next = u64::from(*shard) + 1;
+    }
+}
+
+pub(crate) fn read_shards(reader: &mut Reader<'_>) -> Option<Vec<u32>> {
+    let mut next = 0_u64;
+    let mut shards = Vec::new();
+    for _ in 0..reader.count()? {
+        let shard = next.checked_add(reader.number()?)?;
+        shards.push(u32::try_from(shard).ok()?);
+        next = shard + 1;
+    }
+    Some(shards)
+}
+
 /// Two lists in their orders as one.
-fn merged<Key: Ord>(one: Vec<(Key, u64)>, other: Vec<(Key, u64)>) -> Vec<(Key, u64)> {
+fn merged<Key: Ord, Value>(
+    one: Vec<(Key, Value)>,
+    other: Vec<(Key, Value)>,
+    join: impl Fn(&mut Value, Value),
+) -> Vec<(Key, Value)> {
     let mut all = Vec::with_capacity(one.len() + other.len());
     let (mut one, mut other) = (one.into_iter().peekable(), other.into_iter().peekable());
     while let (Some((left, _)), Some((right, _))) = (one.peek(), other.peek()) {
@@ -125,7 +169,7 @@ fn merged<Key: Ord>(one: Vec<(Key, u64)>, other: Vec<(Key, u64)>) -> Vec<(Key, u
         if order.is_eq()
             && let (Some((_, sum)), Some((_, more))) = (&mut entry, other.next())
         {
-            *sum = sum.saturating_add(more);
+            join(sum, more);
         }
         all.extend(entry);
     }
@@ -135,11 +179,11 @@ fn merged<Key: Ord>(one: Vec<(Key, u64)>, other: Vec<(Key, u64)>) -> Vec<(Key, u
 }
 
 /// Numbers of either sign, small ones first.
-pub(super) fn zigzag(number: i64) -> u64 {
+pub(crate) fn zigzag(number: i64) -> u64 {
     (number << 1 ^ number >> 63) as u64
 }
 
-pub(super) fn unzigzag(number: u64) -> i64 {
+pub(crate) fn unzigzag(number: u64) -> i64 {
     (number >> 1) as i64 ^ -((number & 1) as i64)
 }
 
@@ -171,9 +215,12 @@ mod tests {
     }
 
     fn named() -> impl Strategy<Value = Sums> {
-        proptest::collection::btree_map("[ab]{0,2}", any::<u64>(), 0..6).prop_map(|names| {
+        let shards = proptest::collection::btree_set(0_u32..9, 0..4);
+        let named = (any::<u64>(), shards)
+            .prop_map(|(sum, shards)| Named { sum, shards: shards.into_iter().collect() });
+        proptest::collection::btree_map("[ab]{0,2}", named, 0..6).prop_map(|names| {
             let names = names.into_iter();
-            Sums::Named(names.map(|(name, sum)| (name.into_bytes().into(), sum)).collect())
+            Sums::Named(names.map(|(name, named)| (name.into_bytes().into(), named)).collect())
         })
     }
 
@@ -213,7 +260,7 @@ mod tests {
 
     #[test]
     fn names_out_of_order_and_zeros_without_end_are_refused() {
-        let name = |name: &str| (name.as_bytes().into(), 1);
+        let name = |name: &str| (name.as_bytes().into(), Named { sum: 1, shards: vec![0, 7] });
         assert!(again(&Sums::Named(vec![name("a"), name("b")])).is_some());
         assert!(again(&Sums::Named(vec![name("b"), name("a")])).is_none());
         assert!(again(&Sums::Named(vec![name("b"), name("b")])).is_none());

@@ -7,7 +7,9 @@
 mod counts;
 mod plan;
 mod rounds;
+mod shards;
 mod threshold;
 
 pub use counts::{ItemCounts, NoisyItems};
 pub use plan::{ItemRule, ItemSettings, ItemsPlan};
+pub use shards::of_shard;

@@ -172,6 +172,14 @@ impl ItemsPlan {
         &self.settings
     }
 
+    /// How often the units are looked at.
+    pub(super) fn looks(&self) -> u32 {
+        match &self.law {
+            Law::Counts(_) => 1,
+            Law::Rounds(_) => ROUNDS as u32,
+        }
+    }
+
     /// The threshold that noisy counts reach.
     pub fn threshold(&self) -> f64 {
         self.threshold as f64 * self.step

@@ -78,25 +78,43 @@ impl Rounds {
         for round in 0..ROUNDS {
             stage.add(1);
             let weights = units.weights(&values);
-            let value = Value::after(round + 1, self);
-            let noise = |(chunk, ((sums, values), weights)): (usize, Chunk<'_>)| {
-                let mut random = random.shard(round << 48 | chunk as u64);
-                for ((sum, item), weight) in sums.iter_mut().zip(values).zip(weights) {
-                    let weight = i64::try_from(*weight).unwrap_or(i64::MAX);
-                    let noisy = weight.saturating_add(self.noise.draw(&mut random));
-                    *sum = sum.saturating_add(noisy);
-                    *item = value.of(*sum);
-                }
-            };
-            if sums.len() <= ITEMS_AT_ONCE {
-                noise((0, ((&mut sums, &mut values), &weights)));
-                continue;
-            }
-            let items =
-                sums.par_chunks_mut(ITEMS_AT_ONCE).zip(values.par_chunks_mut(ITEMS_AT_ONCE));
-            items.zip(weights.par_chunks(ITEMS_AT_ONCE)).enumerate().for_each(noise);
+            self.add_round(round, (&mut sums, &mut values), &weights, random);
         }
         sums
+    }
+
+    /// The noise of one round on what the units add, and what items are worth after it.
+    pub(super) fn add_round(
+        &self,
+        round: u64,
+        (sums, values): (&mut [i64], &mut [u32]),
+        weights: &[u64],
+        random: &StepRandom,
+    ) {
+        let value = Value::after(round + 1, self);
+        let noise = |(chunk, ((sums, values), weights)): (usize, Chunk<'_>)| {
+            let mut random = random.shard(round << 48 | chunk as u64);
+            for ((sum, item), weight) in sums.iter_mut().zip(values).zip(weights) {
+                let weight = i64::try_from(*weight).unwrap_or(i64::MAX);
+                let noisy = weight.saturating_add(self.noise.draw(&mut random));
+                *sum = sum.saturating_add(noisy);
+                *item = value.of(*sum);
+            }
+        };
+        if sums.len() <= ITEMS_AT_ONCE {
+            noise((0, ((sums, values), weights)));
+            return;
+        }
+        let items = sums.par_chunks_mut(ITEMS_AT_ONCE).zip(values.par_chunks_mut(ITEMS_AT_ONCE));
+        items.zip(weights.par_chunks(ITEMS_AT_ONCE)).enumerate().for_each(noise);
+    }
+
+    /// What an item is worth after some rounds, by its noisy sum.
+    pub(super) fn value(&self, rounds: u64, sum: i64) -> u32 {
+        match rounds {
+            0 => FULL as u32,
+            rounds => Value::after(rounds, self).of(sum),
+        }
     }
 
     /// The standard deviation of the noise on the sum over all rounds.
@@ -144,7 +162,7 @@ pub(super) struct Numbered {
 
 impl Numbered {
     /// The weight of each item, over all units.
-    fn weights(&self, values: &[u32]) -> Vec<u64> {
+    pub(super) fn weights(&self, values: &[u32]) -> Vec<u64> {
         let many = self.numbers.len() > ITEMS_AT_ONCE;
         let parts = if many { rayon::current_num_threads().min(MOST_PARTS) } else { 1 };
         let cut = |part: usize| match part {

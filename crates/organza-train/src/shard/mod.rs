@@ -17,6 +17,7 @@
 
 mod merge;
 mod seal;
+mod sessions;
 mod task;
 
 pub(crate) use merge::is_of_shards;

@@ -2,6 +2,7 @@
 
 mod options;
 
+use crate::command::shard::Begin;
 use crate::running::{RunOptions, Trained, note_doubts};
 use crate::summary::{Figure, Summary, Told};
 use crate::usage::UsageError;
@@ -10,7 +11,7 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory};
 pub(crate) use options::{Asked, Options};
 use organza_train::RunFolder;
-use organza_words::settings::Method;
+use organza_words::settings::{Method, Settings};
 use organza_words::{Text, Words};
 use std::path::PathBuf;
 
@@ -58,13 +59,7 @@ pub(crate) struct Train {
 
 impl Train {
     pub(crate) fn run_on(self, handed: Handed, output: &Output) -> anyhow::Result<()> {
-        let settings = self.options.settings(&self.asked)?;
-        if let Some(problem) = self.options.contradiction(&self.asked, &settings) {
-            return wrong_usage(ErrorKind::ArgumentConflict, &problem, output);
-        }
-        if let Err(problem) = settings.check() {
-            return wrong_usage(ErrorKind::ValueValidation, &problem.to_string(), output);
-        }
+        let settings = self.checked(output)?;
         let why = self.options.why(&self.asked, &settings);
         note_doubts(&settings, output);
         let begin = || {
@@ -78,6 +73,26 @@ impl Train {
             Ok(session)
         };
         self.running.train(&self.out, output, begin, |folder, run| show(folder, &run, output))
+    }
+}
+
+impl Train {
+    /// Begins a run that is made of shards.
+    pub(crate) fn begin_shards(self, begin: &Begin, output: &Output) -> anyhow::Result<()> {
+        let settings = self.checked(output)?;
+        note_doubts(&settings, output);
+        begin.run::<Words>(settings, &self.out, &self.running, output)
+    }
+
+    fn checked(&self, output: &Output) -> anyhow::Result<Settings> {
+        let settings = self.options.settings(&self.asked)?;
+        if let Some(problem) = self.options.contradiction(&self.asked, &settings) {
+            wrong_usage(ErrorKind::ArgumentConflict, &problem, output)?;
+        }
+        if let Err(problem) = settings.check() {
+            wrong_usage(ErrorKind::ValueValidation, &problem.to_string(), output)?;
+        }
+        Ok(settings)
     }
 }
 
@@ -98,7 +113,7 @@ const NOTHING_LEARNED: &str = "nothing was learned: the test loss is no better t
     (--vocabulary-size), a larger epsilon or more text would help, and so would a smaller unit, if its promise is enough";
 
 /// Writes the summary and the page of a run, and shows what came of it.
-pub(super) fn show(
+pub(crate) fn show(
     folder: &RunFolder,
     trained: &Trained<Words>,
     output: &Output,
