@@ -58,8 +58,9 @@ pub(crate) fn check() -> Result<()> {
     let settings = format!("{PACKAGE}/pyproject.toml");
     let sources = ["py_src", "tests", "examples"].map(|folder| format!("{PACKAGE}/{folder}"));
     let [package, tests, _] = &sources;
-    // What needs PyTorch, which is too large for every check, is checked by `cargo xtask torch`.
+    // What needs PyTorch or engines, which are too large for every check, is checked by `cargo xtask torch` and `engines`.
     let torch = format!("{package}/organza/torch");
+    let engines = format!("{package}/organza/distributed");
     for typed in ["mypy", "pyright"] {
         let how = match typed {
             "mypy" => ["--config-file", &settings],
@@ -76,7 +77,10 @@ pub(crate) fn check() -> Result<()> {
     let pytest =
         |places: &[&str]| shown(&environment.step("python").arguments(&quiet).arguments(places));
     pytest(&[tests])?;
-    pytest(&["--doctest-modules", &format!("--ignore={torch}"), package])?;
+    let without = [&torch, &format!("{engines}/ray.py"), &format!("{engines}/spark.py")]
+        .map(|place| format!("--ignore={place}"));
+    let [first, second, third] = without.each_ref().map(String::as_str);
+    pytest(&["--doctest-modules", first, second, third, package])?;
     pytest(&["--doctest-glob=*.md", "docs/guide/python.md", "docs/guide/audit.md"])?;
     shown(&environment.step("python").arguments(&[&format!("{PACKAGE}/notebooks/run.py")]))
 }
@@ -96,6 +100,26 @@ pub(crate) fn check_torch() -> Result<()> {
     let guide = ["--doctest-glob=*.md", "-W", "ignore::UserWarning", "-W", "ignore::FutureWarning"];
     let guide = environment.step("python").arguments(&pytest).arguments(&guide);
     shown(&guide.arguments(&["docs/guide/pytorch.md"]))
+}
+
+/// Checks runs on Ray and Spark, and the recipes for Beam and Daft, in an environment of its own.
+pub(crate) fn check_engines() -> Result<()> {
+    shown(&Step::program("java").arguments(&["-version"])).context(
+        "Spark needs Java 17 (on Debian `sudo apt-get install openjdk-17-jre-headless`)",
+    )?;
+    let environment = Environment::make("engines", &["requirements-engines.txt"])?;
+    environment.install_package()?;
+    let settings = format!("{PACKAGE}/pyproject.toml");
+    let package = format!("{PACKAGE}/py_src/organza/distributed");
+    let tests = format!("{PACKAGE}/tests_engines");
+    let typed = ["--config-file", &settings, "--strict", &package, &tests];
+    shown(&environment.step("mypy").arguments(&typed))?;
+    // Engines warn of much that is none of our doing.
+    let quiet = ["-m", "pytest", "-q", "-W", "default", "-p", "no:cacheprovider"];
+    let pytest = environment.step("python").arguments(&quiet);
+    let pytest = pytest.arguments(&["-c", &settings, "--timeout", "1500"]);
+    shown(&pytest.clone().arguments(&["--doctest-glob=*.md", "docs/guide/distributed.md"]))?;
+    shown(&pytest.arguments(&[&tests]))
 }
 
 /// Builds the wheel that is published.

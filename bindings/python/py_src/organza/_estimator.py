@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,24 @@ __all__ = [
 _NOT_PRIVATE = ("none", "ease", "low-rank")
 
 
+@dataclass(frozen=True)
+class Fitting:
+    """What a command of the tool is told: its name, its flags, and the data."""
+
+    command: str
+    #: Flags, beside those that all commands have.
+    settings: Mapping[str, Any]
+    #: What is handed over; None if flags name it.
+    data: Data | None
+    #: Flags whose files are written for the time of the fit: a member a line.
+    lists: Mapping[str, Iterable[str]] = field(default_factory=dict)
+
+    @property
+    def private(self) -> bool:
+        """Whether its method has a budget."""
+        return self.settings.get("method") not in _NOT_PRIVATE
+
+
 class PrivateEstimator(BaseEstimator):
     """A model whose fit is a run: with a ledger, a certificate and a page."""
 
@@ -66,61 +85,54 @@ class PrivateEstimator(BaseEstimator):
 
     _run: Run
 
-    def _fit(
-        self,
-        command: str,
-        settings: Mapping[str, Any],
-        data: Data | None,
-        source: Any,
-        lists: Mapping[str, Iterable[str]] | None = None,
-    ) -> None:
-        """Fit by a command of the tool.
-
-        Parameters
-        ----------
-        command
-            The command.
-        settings
-            Its flags, beside those that all commands have.
-        data
-            What is handed over; None if flags name it.
-        source
-            The data as the user gave it, to know it again.
-        lists
-            Flags whose files are written for the time of the fit: a member a line.
-        """
-        private = settings.get("method") not in _NOT_PRIVATE
-        seed = self._seed()
-        shared = {**(self._budget() if private else {}), "seed": seed}
-        if private and self.ledger is None and seed is None:
+    def _fit(self, fitting: Fitting, source: Any) -> None:
+        """Fit by a command of the tool, to the data as the user gave it, to know it again."""
+        if self._spends_unseen(fitting):
             warn_of_another_fit(type(self).__name__, source, self.epsilon)
-        if data is not None and "test" in (self.options or {}):
-            raise SettingsError("`test` is for files: measure what is handed over by `score`")
         with tempfile.TemporaryDirectory(prefix="organza-") as place:
             # Those of a run that can go on stand beside it, under the same name each time.
             beside = f"{place}/" if self.folder is None else f"{os.fspath(self.folder)}."
-            written = {
-                name: _written(Path(f"{beside}{name}.txt"), members)
-                for name, members in (lists or {}).items()
-            }
-            options = {**settings, **written, **shared, **(self.options or {})}
-            self._run = fit(
-                command,
-                options,
-                data,
+            run = fit(
+                fitting.command,
+                self._options(fitting, beside),
+                fitting.data,
                 folder=self.folder,
                 threads=self.threads,
                 progress=self.progress,
             )
+        self._take(run)
 
+    def _fitting(self, X: Any) -> Fitting:
+        """Give what the tool is told for data like this."""
+        raise NotImplementedError
+
+    def _spends_unseen(self, fitting: Fitting) -> bool:
+        """Whether what it spends is on no ledger that adds it to what others spend."""
+        return fitting.private and self.ledger is None and self.random_state is None
+
+    def _options(self, fitting: Fitting, beside: str) -> dict[str, Any]:
+        """Give all settings as flags; lists are written to files whose names begin by `beside`."""
+        shared = {**(self._budget() if fitting.private else {}), "seed": self._seed()}
+        if fitting.data is not None and "test" in (self.options or {}):
+            raise SettingsError("`test` is for files: measure what is handed over by `score`")
+        written = {
+            name: _written(Path(f"{beside}{name}.txt"), members)
+            for name, members in fitting.lists.items()
+        }
+        return {**fitting.settings, **written, **shared, **(self.options or {})}
+
+    def _take(self, run: Run) -> None:
+        """Be the model of a finished run."""
+        self._run = run
         self._load()
         if not self.private_:
+            why = "its method promises nothing" if self.random_state is None else "a seed can be repeated"
             warnings.warn(
-                f"this fit is NOT private: {'its method promises nothing' if seed is None else 'a seed can be repeated'}",
+                f"this fit is NOT private: {why}",
                 PrivacyWarning,
                 stacklevel=4,
             )
-        if self._run.interrupted:
+        if run.interrupted:
             raise KeyboardInterrupt
 
     def _load(self) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from organza import _data, _organza
 from organza._checks import checked
-from organza._estimator import PrivateEstimator
+from organza._estimator import Fitting, PrivateEstimator
 from organza._organza import HANDED_OVER, Data, LinearModel
 from organza.exceptions import DataError, SettingsError
 
@@ -107,7 +107,7 @@ class LinearEstimator(PrivateEstimator):
         else:
             data, where = _data.table(X), {"data": HANDED_OVER, "format": "arrow"}
         settings["classes"] = ",".join(classes) or None
-        self._fit("linear", {**settings, **where}, data, X)
+        self._fit(Fitting("linear", {**settings, **where}, data), X)
 
     def _fit_matrix(
         self, X: Any, labels: NDArray[np.float64], units: Any, classes: list[str], source: Any
@@ -128,7 +128,7 @@ class LinearEstimator(PrivateEstimator):
             "classes": ",".join(classes) or None,
         }
         data = _rows(X, _data.in_place(labels, np.float64), groups)
-        self._fit("linear", settings, data, source)
+        self._fit(Fitting("linear", settings, data), source)
 
     def _load(self) -> None:
         self._model = LinearModel(str(self._fitted().folder))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from organza import _data, _organza
 from organza._checks import checked
-from organza._estimator import PrivateEstimator, one_line_each
+from organza._estimator import Fitting, PrivateEstimator, one_line_each
 from organza._organza import HANDED_OVER, Data, RecommenderModel
 from organza.exceptions import DataError, SettingsError
 
@@ -141,6 +141,10 @@ class Recommender(PrivateEstimator):
         -------
         self
         """
+        self._fit(self._fitting(X), X)
+        return self
+
+    def _fitting(self, X: Any) -> Fitting:
         lists: dict[str, Iterable[str]] = {}
         if self.titles is not None:
             lists["titles"] = [f"{item}\t{title}" for item, title in self.titles.items()]
@@ -157,8 +161,7 @@ class Recommender(PrivateEstimator):
             if self.items is not None:
                 lists["items"] = [str(item) for item in self.items]
         self._named = {str(item): item for item in self._own_items()}
-        self._fit("recommender", {**settings, **where, **columns}, data, X, lists)
-        return self
+        return Fitting("recommender", {**settings, **where, **columns}, data, lists)
 
     def _own_items(self) -> Iterable[Any]:
         if self.items is not None:

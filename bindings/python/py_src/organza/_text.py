@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from organza import _data
-from organza._estimator import PrivateEstimator
+from organza._estimator import Fitting, PrivateEstimator
 from organza._organza import Data
 from organza.exceptions import SettingsError
 
@@ -28,15 +28,17 @@ class TextEstimator(PrivateEstimator):
     text_column: str | None
     user_column: str | None
 
-    def _fit_text(
-        self, command: str, X: Any, units: Iterable[Any] | None, own: dict[str, Any]
-    ) -> None:
-        """Fit to text, with the settings that only this estimator has."""
+    def _own(self) -> tuple[str, dict[str, Any]]:
+        """Give the command, and the settings that only this estimator has."""
+        raise NotImplementedError
+
+    def _fitting(self, X: Any, units: Iterable[Any] | None = None) -> Fitting:
         data, where = _data.text(X, units, self.text_column, self.user_column)
         if units is not None and self.unit not in (None, "user"):
             raise SettingsError(f"`unit` is {self.unit}, but `units` says whose each line is")
         words, word_lists = words_of(self.vocabulary)
         stop, stop_lists = stop_words_of(self.stop_words)
+        command, own = self._own()
         settings = {
             **where,
             **words,
@@ -48,7 +50,7 @@ class TextEstimator(PrivateEstimator):
             "keep_case": self.keep_case,
             **own,
         }
-        self._fit(command, settings, data, X, {**word_lists, **stop_lists})
+        return Fitting(command, settings, data, {**word_lists, **stop_lists})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -122,8 +122,11 @@ class Typeahead(TextEstimator):
         -------
         self
         """
-        self._fit_text("typeahead", X, units, {"order": self.order})
+        self._fit(self._fitting(X, units), X)
         return self
+
+    def _own(self) -> tuple[str, dict[str, Any]]:
+        return "typeahead", {"order": self.order}
 
     def _load(self) -> None:
         self._model = TypeaheadModel(str(self._fitted().folder))

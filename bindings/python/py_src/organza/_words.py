@@ -144,9 +144,12 @@ class WordVectors(TransformerMixin, TextEstimator):
         -------
         self
         """
-        own = {"dimensions": self.dimensions, "window": self.window, "minimum_count": self.minimum_count}
-        self._fit_text("train", X, units, own)
+        self._fit(self._fitting(X, units), X)
         return self
+
+    def _own(self) -> tuple[str, dict[str, Any]]:
+        own = {"dimensions": self.dimensions, "window": self.window, "minimum_count": self.minimum_count}
+        return "train", own
 
     def _load(self) -> None:
         self._model = WordModel(str(self._fitted().folder))

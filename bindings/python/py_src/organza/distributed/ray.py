@@ -1,0 +1,149 @@
+"""On a cluster of Ray: shards and partials in its object store, counting and joining as tasks.
+
+    import organza, ray
+    from organza.distributed.ray import fit
+
+    events = ray.data.read_parquet("s3://shop/events")
+    recommender = fit(organza.Recommender(user_column="customer", item_column="article"), events, shards=64)
+
+Tasks are repeated where a worker or a node dies, which changes no bit. Partials are joined by a tree of tasks, and only the last of
+them come to the driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+import ray
+
+from organza._data import is_path
+from organza._estimator import PrivateEstimator
+from organza.distributed._rounds import count, fitted, join, unit_of
+from organza.distributed._shards import split
+from organza.exceptions import DataError, SettingsError
+
+__all__ = ["fit"]
+
+Estimator = TypeVar("Estimator", bound=PrivateEstimator)
+
+
+def fit(
+    estimator: Estimator,
+    data: Any,
+    *,
+    shards: int | None = None,
+    unit: str | None = None,
+    fan_in: int = 8,
+    retries: int = 20,
+    options: dict[str, Any] | None = None,
+) -> Estimator:
+    """Fit on the cluster that this process is connected to, or on this machine.
+
+    Parameters
+    ----------
+    estimator : Recommender, Typeahead or WordVectors
+        What shall be learned. Its `folder` is on the machine of the driver; with one, a driver that died goes on where it was
+        when it is started again.
+    data : ray.data.Dataset, or iterable of paths, tables or references to them
+        A data set is split by its units. So is an iterable if `unit` is given; otherwise its members are the shards, as
+        :func:`organza.distributed.split` gives them.
+    shards : int, optional
+        How many shards a data set is split into: as many as it has blocks, unless you say so.
+    unit : str, optional
+        The column that names the unit of a row: the `user_column` of the estimator, unless you say so.
+    fan_in : int, default=8
+        How many partials are joined by a task, and come to the driver at most.
+    retries : int, default=20
+        How often a task is repeated whose worker died.
+    options : dict, optional
+        Options of Ray for every task, such as ``{"num_cpus": 2}``.
+
+    Returns
+    -------
+    estimator
+        Fitted: the same seed gives the same bits as on one machine.
+    """
+    if fan_in < 2:
+        raise SettingsError(f"`fan_in` is {fan_in}, but must be 2 or more")
+    if not ray.is_initialized():
+        ray.init()
+    every = {"max_retries": retries, "num_cpus": 1, **(options or {})}
+    own = unit
+    if hasattr(data, "to_arrow_refs"):
+        own = unit or unit_of(estimator)
+        parts = data.to_arrow_refs()
+    else:
+        parts = list(data)
+    if not parts:
+        raise DataError("there are no shards")
+    like: Any = None
+    if own is not None:
+        pieces, like = _pieces(parts, own, shards or len(parts), every)
+    elif shards is not None:
+        raise SettingsError("`shards` is for what is split: name the column of the units by `unit`")
+    else:
+        pieces = [[part] for part in parts]
+        like = ray.get(parts[0]) if isinstance(parts[0], ray.ObjectRef) else parts[0]
+    counting = ray.remote(_count).options(**every)
+    joining = ray.remote(_join).options(**every)
+
+    def counted(task: bytes) -> list[bytes]:
+        held = ray.put(task)
+        partials = [
+            counting.remote(held, number, len(pieces), *piece) for number, piece in enumerate(pieces)
+        ]
+        while len(partials) > fan_in:
+            groups = [partials[at : at + fan_in] for at in range(0, len(partials), fan_in)]
+            partials = [joining.remote(*group) for group in groups]
+        found: list[bytes] = ray.get(partials)
+        return found
+
+    return fitted(estimator, counted, like, data)
+
+
+def _pieces(
+    parts: Sequence[Any], unit: str, shards: int, every: dict[str, Any]
+) -> tuple[list[list[Any]], Any]:
+    """Give references to what each shard consists of, and something like a shard."""
+    splitting = ray.remote(_split).options(num_returns=shards, **every)
+    split_parts: list[Any] = [splitting.remote(part, unit, shards) for part in parts]
+    if shards == 1:
+        split_parts = [[part] for part in split_parts]
+    pieces = [[part[number] for part in split_parts] for number in range(shards)]
+    return pieces, ray.get(ray.remote(_head).options(**every).remote(pieces[0][0]))
+
+
+def _split(part: Any, unit: str, shards: int) -> Any:
+    """Split a part of the data by units."""
+    tables = split(_table(part), unit, shards)
+    return tables[0] if shards == 1 else tuple(tables)
+
+
+def _table(part: Any) -> Any:
+    """Give a table of pyarrow for what is one, or names one."""
+    import pyarrow as pa
+    import pyarrow.dataset
+
+    if is_path(part):
+        return pyarrow.dataset.dataset(part).to_table()
+    return part if isinstance(part, pa.Table) else pa.table(part)
+
+
+def _head(table: Any) -> Any:
+    """Give a table without rows: what a driver looks at holds no data."""
+    return table.slice(0, 0)
+
+
+def _count(task: bytes, number: int, shards: int, *pieces: Any) -> bytes:
+    """Count a shard that consists of pieces."""
+    return count(task, pieces[0] if len(pieces) == 1 else _flat(pieces), number, shards)
+
+
+def _flat(pieces: Iterable[Any]) -> list[Any]:
+    return [piece for piece in pieces if len(piece)] or list(pieces)[:1]
+
+
+def _join(*partials: bytes) -> bytes:
+    """Join partials."""
+    return join(partials)

@@ -1,0 +1,22 @@
+"""A driver in a process of its own, which is killed: `driver.py ADDRESS FOLDER NAME`."""
+
+import os
+import sys
+import time
+
+import ray
+from made_up import data, estimator
+
+from organza.distributed import split
+from organza.distributed.ray import fit
+
+if __name__ == "__main__":
+    address, folder, name = sys.argv[1:]
+    ray.init(address=address, log_to_driver=False, logging_level="error")
+    unit = "customer" if name == "recommender" else "writer"
+    shards = split(data(name), unit, 6)
+    print("ready", flush=True)
+    begun = time.monotonic()
+    fit(estimator(name, folder=folder), shards, fan_in=3)
+    print(f"done {time.monotonic() - begun:.3f}", flush=True)
+    os._exit(0)

@@ -1,0 +1,65 @@
+"""Made-up data that everybody may see, what a fit leaves, and estimators to fit; also for drivers in processes of their own."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from organza import Recommender, Typeahead, WordVectors
+
+#: Files of a run that tell of time and memory, which differ from run to run.
+_OF_THE_MACHINE = ("summary.json", "report.html")
+
+
+def events(persons: int = 1500) -> pa.Table:
+    """Who has what: persons of four tastes."""
+    draw = random.Random(0)
+    rows = [
+        (f"c{person}", f"article {5 * (person % 4) + draw.randrange(5)}")
+        for person in range(persons)
+        for _ in range(draw.randrange(1, 6))
+    ]
+    draw.shuffle(rows)
+    return pa.table({"customer": [who for who, _ in rows], "article": [what for _, what in rows]})
+
+
+def messages(writers: int = 1500) -> pa.Table:
+    """Who wrote what."""
+    draw = random.Random(1)
+    sayings = ["see you tomorrow", "see you soon", "thank you very much", "are you there", "where are we"]
+    rows = [
+        (writer, draw.choice(sayings)) for writer in range(writers) for _ in range(draw.randrange(1, 5))
+    ]
+    draw.shuffle(rows)
+    return pa.table({"writer": [who for who, _ in rows], "message": [what for _, what in rows]})
+
+
+def estimator(name: str, **settings: Any) -> Any:
+    """Give a seeded estimator."""
+    text = {"text_column": "message", "user_column": "writer"}
+    shop = {"user_column": "customer", "item_column": "article"}
+    kinds: dict[str, tuple[Any, dict[str, Any]]] = {
+        "recommender": (Recommender, shop),
+        "typeahead": (Typeahead, text),
+        "words": (WordVectors, text),
+    }
+    kind, columns = kinds[name]
+    return kind(epsilon=4.0, random_state=7, progress=False, **columns, **settings)
+
+
+def data(name: str) -> pa.Table:
+    """Give what it is fitted to."""
+    return events() if name == "recommender" else messages()
+
+
+def left(fitted: Any) -> dict[str, bytes]:
+    """Give every file that a fit left, but those that tell of time and memory."""
+    folder: Path = fitted._run.folder
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name not in _OF_THE_MACHINE
+    }
