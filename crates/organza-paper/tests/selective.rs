@@ -152,7 +152,7 @@ fn the_account_covers_the_law_of_one_hit() {
         let event = selective(1).event(epsilon);
         let account = pld::Accountant::new(Neighbouring::AddRemove).compose(&event).unwrap();
         for part in [0.0, 0.1, 0.3, 0.6, 0.9, 1.0] {
-            let claimed = account.delta(part * epsilon).unwrap();
+            let claimed = account.delta(part * epsilon).unwrap().delta;
             for score in [-3.0, -0.5, 0.0, 1.0] {
                 for pair in [(score, score + 1.0), (score + 1.0, score)] {
                     let exact = delta_of_one(scales, pair, part * epsilon);
@@ -176,6 +176,6 @@ fn the_account_covers_the_law_of_one_hit() {
             value_epsilon: None,
         };
         let account = pld::Accountant::new(Neighbouring::AddRemove).compose(&free).unwrap();
-        assert!(delta_of_one(scales, (1.0, 0.0), 0.0) > account.delta(0.0).unwrap());
+        assert!(delta_of_one(scales, (1.0, 0.0), 0.0) > account.delta(0.0).unwrap().delta);
     }
 }

@@ -8,31 +8,31 @@ use organza_train::{Failure, Losses, Task};
 use serde::Serialize;
 
 /// The columns of a row.
-pub const CATEGORIES: usize = 26;
+const CATEGORIES: usize = 26;
 
 /// A row: a bucket of each column, and whether it was clicked.
 #[derive(Clone, Debug, Serialize)]
-pub struct Row {
+pub(crate) struct Row {
     buckets: Vec<u32>,
     clicked: bool,
 }
 
 /// Rows with their parts: those that train are private, those beside them are other people's, declared public.
 #[derive(Clone, Debug, Serialize)]
-pub struct Clicks {
+pub(crate) struct Clicks {
     buckets: u32,
     /// The units.
-    pub train: Vec<Row>,
+    pub(crate) train: Vec<Row>,
     /// Public ones.
-    pub public: Vec<Row>,
+    pub(crate) public: Vec<Row>,
     /// What it is judged by.
-    pub test: Vec<Row>,
+    pub(crate) test: Vec<Row>,
 }
 
 impl Clicks {
     /// `sizes` rows that train, are public, and are judged by. The values of a column are distributed by Zipf's law; each has a
     /// weight in the true log odds, and columns weigh less and less.
-    pub fn made_up(sizes: [usize; 3], buckets: u32, seed: u64) -> Self {
+    pub(crate) fn made_up(sizes: [usize; 3], buckets: u32, seed: u64) -> Self {
         let source = RandomSource::from_seed(seed);
         let mut random = source.substream(Purpose::Data, 0, 0);
         let truth: Vec<f64> = (0..CATEGORIES as u32 * buckets)
@@ -63,7 +63,7 @@ impl Clicks {
 
     /// The share of pairs of a clicked and another test row that are in the right order.
     #[allow(dead_code, reason = "the test of this example has no use for it")]
-    pub fn area(&self, weights: &dyn ReadRows) -> f64 {
+    pub(crate) fn area(&self, weights: &dyn ReadRows) -> f64 {
         let mut scored: Vec<(f64, bool)> =
             self.test.iter().map(|row| (self.score(row, weights), row.clicked)).collect();
         scored.sort_by(|one, other| one.0.total_cmp(&other.0));

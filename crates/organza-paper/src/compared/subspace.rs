@@ -188,6 +188,3 @@ fn coefficients(gram: MatRef<'_, f64>, dimensions: usize) -> Mat<f64> {
     }
     coefficients
 }
-
-#[cfg(test)]
-mod tests;

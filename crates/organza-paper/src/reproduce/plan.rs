@@ -34,7 +34,7 @@ pub(super) const SUBSPACE: PublicSubspace =
 pub struct Scale {
     /// The steps of a run; without it the paper's 20 epochs.
     pub(super) steps: Option<u64>,
-    /// The steps of a run of the search.
+    /// The steps of a run of the search, and of those that compare the paper with others.
     pub(super) search_steps: u64,
     /// How many changes of the settings the search tries.
     pub(super) candidates: usize,
@@ -278,6 +278,7 @@ impl Base {
             let mut run = self.run(format!("compared-{budget}-{name}"), algorithm);
             run.settings.privacy.epsilon = Some(budget);
             run.settings.privacy.noise_multiplier = None;
+            run.settings.training.steps = Some(self.scale.search_steps);
             run
         };
         let mut sparse = named("sparse", Algorithm::Sparse(SelectionRule::Exponential));

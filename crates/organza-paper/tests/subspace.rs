@@ -1,7 +1,10 @@
+//! The projection on a public subspace, against a plain dense computation.
 #![allow(clippy::unwrap_used)]
-use super::*;
-use organza_mechanism::{FlatRows, Purpose, RandomSource};
-use organza_train::Losses;
+
+use faer::Mat;
+use organza_mechanism::{FlatRows, Purpose, RandomSource, ReadRows, WriteRows};
+use organza_paper::compared::{PublicSubspace, Subspace};
+use organza_train::{Losses, Refinement, Task};
 
 const ROWS: u64 = 9;
 const WIDTH: u64 = 3;
