@@ -111,3 +111,67 @@ impl Plan {
         Self::checked(self.settings().clone(), Some(CandidateClip { by, clip, most }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{PlanSettings, SelectionSettings, Shape};
+    use organza_ledger::Event;
+
+    fn plan(selection: SelectionSettings, noise: NoiseSettings) -> Plan {
+        let settings = PlanSettings {
+            shape: Shape::table(1_000, 3).expect("a good shape"),
+            neighbouring: Neighbouring::AddRemove,
+            rate: 0.1,
+            expected_batch: 10.0,
+            clip: 1.0,
+            selection,
+            noise,
+        };
+        Plan::new(settings).expect("a good plan")
+    }
+
+    const NOISE: NoiseSettings = NoiseSettings::Gaussian { multiplier: 2.0, second_clip: None };
+
+    /// A joint account would take too small a weight from the cap and the clip of the whole.
+    #[test]
+    fn draws_that_it_bounds_are_charged_by_their_range_alone() {
+        let (by, epsilon, cap) = (By::Coordinate, 0.5, 1e3);
+        let whole = plan(SelectionSettings::Exponential { by, draws: 4, epsilon, cap }, NOISE);
+        let noise = Event::Gaussian { noise_multiplier: 2.0 };
+        let (candidates, l2) = (None, None);
+        let draws = Event::Exponential { epsilon, draws: 4, candidates, cap: None, l2 };
+        let clipped = whole.clipping_candidates(0.25).expect("a good clip");
+        let alone = Event::Compose(vec![draws, noise]).poisson(0.1);
+        assert_eq!(clipped.step_event(), &alone);
+        let ratio = clipped.noise_deviation() / whole.noise_deviation();
+        assert!((ratio - 0.5).abs() < 1e-12, "{ratio}");
+        // A clip that bounds nothing changes nothing.
+        let loose = whole.clipping_candidates(0.8).expect("a good clip");
+        assert_eq!(loose.step_event(), whole.step_event());
+        assert_eq!(loose.noise_deviation(), whole.noise_deviation());
+        assert_eq!((loose.candidate_clip(), whole.candidate_clip()), (Some(0.8), None));
+    }
+
+    #[test]
+    fn it_is_refused_where_nothing_is_selected_or_it_makes_no_sense() {
+        let refused = |plan: &Plan, clip| plan.clipping_candidates(clip).is_err();
+        assert!(refused(&plan(SelectionSettings::Everything, NOISE), 0.1));
+        let uniform = SelectionSettings::Uniform { by: By::Row, draws: 5 };
+        let uniform = plan(uniform, NOISE);
+        for clip in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-40] {
+            assert!(refused(&uniform, clip), "{clip}");
+        }
+        assert!(!refused(&uniform, 0.1));
+        let (threshold_epsilon, query_epsilon) = (1.0, 1.0);
+        let numeric = SelectionSettings::SparseVector {
+            by: By::Coordinate,
+            hits: 3,
+            threshold: 0.1,
+            threshold_epsilon,
+            query_epsilon,
+            cap: None,
+        };
+        assert!(refused(&plan(numeric, NoiseSettings::Laplace { epsilon: 1.0 }), 0.1));
+    }
+}

@@ -147,4 +147,21 @@ mod tests {
             SelectionSettings::Exponential { by, draws: 100, epsilon: 0.283_79, cap: 0.1 };
         assert_eq!(sparse.settings().selection, expected);
     }
+
+    /// It is for candidates of a selection, and makes their noise smaller.
+    #[test]
+    fn the_clip_at_each_candidate_is_for_steps_that_select() {
+        let mut settings = EngineSettings::new("train", Unit::Pair, 10.0, 1e-5);
+        settings.privacy.noise_multiplier = Some(0.5);
+        settings.training.batch = 20.0;
+        settings.training.candidate_clip = Some(settings.training.clip / 40.0);
+        let everywhere = plan(&settings);
+        assert_eq!(everywhere.candidate_clip(), None);
+        settings.steps = Some(Steps::Selected);
+        let selected = plan(&settings);
+        assert_eq!(selected.candidate_clip(), settings.training.candidate_clip);
+        // 100 are selected: 10 of 40.
+        let ratio = selected.noise_deviation() / everywhere.noise_deviation();
+        assert!((ratio - 0.25).abs() < 1e-12, "{ratio}");
+    }
 }

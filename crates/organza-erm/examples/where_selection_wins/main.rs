@@ -7,7 +7,7 @@
 mod methods;
 mod people;
 
-use methods::Method;
+use methods::{Method, Setting};
 use organza_mechanism::{By, SelectionRule};
 use people::{People, Size};
 use std::error::Error;
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if runs("width") {
         let widths = [1_000, 10_000, 100_000, 1_000_000];
         for epsilon in EPSILONS {
-            // Tuned at one width: most of what a setting is good for is the same at all.
+            // Tuned at one width, but for what depends on it.
             let sizes = widths.map(|rows| Size { rows, ..USUAL });
             let rows = compare(&compared(), &sizes, epsilon, Some(USUAL))?;
             show("rows of the table", epsilon, &widths, &rows)?;
@@ -83,8 +83,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The median areas of methods at each size, with the settings that were best on another set of that size, or of the size
-/// `tuned`; and what the truth has.
+/// The median areas of methods at each size, with the settings that were best on another set; and what the truth has. That set has
+/// the size, or the size `tuned` for all but what is done to a released table, which follows how many rows there are.
 fn compare(
     methods: &[Method],
     sizes: &[Size],
@@ -93,28 +93,20 @@ fn compare(
 ) -> Result<Vec<Row>, Box<dyn Error>> {
     let mut rows: Vec<Row> = methods.iter().map(|method| (method.name(), Vec::new())).collect();
     rows.push((TRUTH.to_owned(), Vec::new()));
-    let mut best = Vec::new();
+    let mut best: Vec<Option<&Setting>> = vec![None; methods.len()];
     for size in sizes {
-        if best.is_empty() || tuned.is_none() {
-            best.clear();
-            let tuned = tuned.unwrap_or(*size);
-            let people = Arc::new(People::new(tuned, TUNED_ON));
-            for method in methods {
-                let areas = method.settings().iter().map(|setting| {
-                    Ok((method.run(&people, tuned, epsilon, setting, TUNED_ON)?, setting))
-                });
-                let areas = areas.collect::<Result<Vec<_>, Box<dyn Error>>>()?;
-                let first = areas.iter().max_by(|one, other| one.0.total_cmp(&other.0));
-                let chosen = first.ok_or("a method has no settings")?.1;
-                let all: Vec<String> = areas.iter().map(|(area, _)| format!("{area:.3}")).collect();
-                writeln!(std::io::stderr(), "{}: {} -> {chosen:?}", method.name(), all.join(" "))?;
-                best.push(chosen);
+        for (method, best) in methods.iter().zip(&mut best) {
+            match tuned.filter(|_| *method != Method::Shrunk) {
+                Some(_) if best.is_some() => {}
+                Some(tuned) => *best = Some(tune(*method, tuned, epsilon)?),
+                None => *best = Some(tune(*method, *size, epsilon)?),
             }
         }
         let mut areas = vec![Vec::new(); rows.len()];
         for seed in JUDGED_ON {
             let people = Arc::new(People::new(*size, seed));
             for (place, (method, setting)) in methods.iter().zip(&best).enumerate() {
+                let Some(setting) = setting else { continue };
                 areas[place].push(method.run(&people, *size, epsilon, setting, seed)?);
             }
             areas[methods.len()].push(people.area(&people.truth));
@@ -125,6 +117,20 @@ fn compare(
         }
     }
     Ok(rows)
+}
+
+/// The setting that does best on a set of this size, which nothing is judged on.
+fn tune(method: Method, size: Size, epsilon: f64) -> Result<&'static Setting, Box<dyn Error>> {
+    let people = Arc::new(People::new(size, TUNED_ON));
+    let run = |setting| method.run(&people, size, epsilon, setting, TUNED_ON);
+    let areas: Result<Vec<f64>, _> = method.settings().iter().map(run).collect();
+    let areas = areas?;
+    let tried = areas.iter().zip(method.settings());
+    let best = tried.max_by(|one, other| one.0.total_cmp(other.0));
+    let chosen = best.ok_or("a method has no settings")?.1;
+    let areas: Vec<String> = areas.iter().map(|area| format!("{area:.3}")).collect();
+    writeln!(std::io::stderr(), "{}: {} -> {chosen:?}", method.name(), areas.join(" "))?;
+    Ok(chosen)
 }
 
 /// Prints the table.
