@@ -230,7 +230,7 @@ def test_a_step_moves_by_the_clipped_sum_over_units_and_noise(form: str, units_a
     table, head = Table(ROWS, DIM, weights=weights), nn.Linear(DIM, 1)
     weight = head.weight.detach().double().numpy().reshape(-1)
     bias = float(head.bias.detach())
-    clip, noise, rate, batch = 1.5, 0.02, 0.5, 15
+    clip, noise, rate, batch = 1.5, 0.002, 0.5, 15
     plan = Plan(
         [table],
         dense=head,
