@@ -17,6 +17,9 @@
 //! the proof of that charge ([`Charged`](organza_ledger::Charged)), which a budget hands out once the charge is
 //! on the ledger. Only [`Noised`] has values to read, apart from counts that are marked as not private.
 //!
+//! Where units are in many places, a batch is drawn and summed there, and its parts are joined where the noise is:
+//! see [`buckets`].
+//!
 //! What is released once, before any step, takes the same path: a [`HistogramPlan`] releases counts over
 //! known cells, a [`GramPlan`] a table of pairs of columns, an [`ItemsPlan`] counts of items whose names may be secret, a [`NoisyCount`] the number of units. Each
 //! makes a [`Release`], which states its charge, and gives nothing without the proof of that charge.

@@ -179,7 +179,7 @@ fn drive(sizes: Sizes, arguments: Vec<String>) -> Result<(), Box<dyn std::error:
     println!(
         "epsilon {:.3} at delta {:e}",
         certificate.epsilon.unwrap_or(f64::NAN),
-        certificate.delta
+        certificate.delta.unwrap_or(f64::NAN)
     );
     Ok(std::fs::remove_dir_all(path)?)
 }

@@ -59,7 +59,7 @@ fn part(sampler: &Sampler, order: &BatchOrder, buckets: Range<u16>, turned: bool
             // What chance decides is in the sum as well.
             values[0] -= (drawn[place].1 % 1_000) as f32;
         }
-        if number % 97 == 0 {
+        if number.is_multiple_of(97) {
             gradient.row(3).unwrap()[0] = f32::NAN;
         }
     })
@@ -142,7 +142,8 @@ fn a_part_is_taken_once_and_where_it_belongs() {
     let bytes = part(&curve, &gathered(&curve, 3).order(), 2_048..BUCKETS, false);
     assert_eq!(batch.add(&bytes), Err(PartError::OtherRun), "another purpose");
     assert_eq!(batch.add(&made(&order, 2_048..4_000)), Ok(2_048..4_000));
-    assert_eq!(batch.missing(), [4_000..BUCKETS]);
+    assert_eq!(batch.missing().first(), Some(&(4_000..BUCKETS)));
+    assert_eq!(batch.missing().len(), 1);
     assert!(batch.join().is_none(), "units of these buckets are missing");
     assert!(sampler.gather(3, &paid(sampler.charge(3..4))).is_err(), "its turn has passed");
 }

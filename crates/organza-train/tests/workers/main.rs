@@ -2,6 +2,7 @@
 //!
 //! This program is driver and worker as well, by its first argument.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stderr)]
+#![allow(unreachable_pub, reason = "a test crate has no outside")]
 
 mod killed;
 mod refused;
