@@ -2,5 +2,6 @@
 
 mod application;
 mod early_stopping;
+mod on_disk;
 mod outside;
 mod resumed;
