@@ -14,6 +14,9 @@ from organza import Recommender, Typeahead, WordVectors
 _NOT_RELEASED = ("summary.json", "report.html", "metrics.jsonl", "settings.json")
 
 
+WORDS = "see you tomorrow soon thank very much are there where we".split()
+
+
 def events(persons: int = 1500) -> pa.Table:
     """Who has what: persons of four tastes."""
     draw = random.Random(0)
@@ -44,6 +47,7 @@ def estimator(name: str, **settings: Any) -> Any:
     kinds: dict[str, tuple[Any, dict[str, Any]]] = {
         "recommender": (Recommender, shop),
         "typeahead": (Typeahead, text),
+        "completions": (Typeahead, {**text, "vocabulary": WORDS}),
         "words": (WordVectors, text),
     }
     kind, columns = kinds[name]
