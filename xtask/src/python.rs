@@ -117,6 +117,9 @@ pub(crate) fn check_engines() -> Result<()> {
     // Engines warn of much that is none of our doing.
     let quiet = ["-m", "pytest", "-q", "-W", "default", "-p", "no:cacheprovider"];
     let pytest = environment.step("python").arguments(&quiet);
+    // Workers of Spark are of the same environment.
+    let python = environment.program("python");
+    let pytest = pytest.path_variable("PYSPARK_PYTHON", &python);
     let pytest = pytest.arguments(&["-c", &settings, "--timeout", "1500"]);
     shown(&pytest.clone().arguments(&["--doctest-glob=*.md", "docs/guide/distributed.md"]))?;
     shown(&pytest.arguments(&[&tests]))

@@ -29,10 +29,14 @@ def shop(**settings: Any) -> Recommender:
 
 
 def kept(folder: Path) -> dict[str, bytes]:
-    """Give all files of a run but those that tell of time and memory."""
+    """Give all files of a run but those that tell of time, memory and places, or, not private, of the data."""
+    of_the_machine = ("summary.json", "report.html", "metrics.jsonl", "settings.json")
     names = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    other = [path for path in names if path.name not in ("summary.json", "report.html")]
-    return {str(path.relative_to(folder)): path.read_bytes() for path in other}
+    released = [path for path in names if path.name not in of_the_machine]
+    shown = {str(path.relative_to(folder)): path.read_bytes() for path in released}
+    return {
+        name: held for name, held in shown.items() if not name.startswith(("figures/", "tables/"))
+    }
 
 
 def test_shards_give_the_bits_of_one_machine(tmp_path: Path) -> None:

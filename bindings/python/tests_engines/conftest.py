@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,19 +14,28 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from made_up import data, estimator, left
 
-NAMES = ("recommender", "typeahead", "words")
+#: Of a recommender, a typeahead with private and one with declared words, and word embeddings from counts.
+NAMES = ("recommender", "typeahead", "completions", "words")
 
 
 @pytest.fixture(scope="session")
 def alone() -> dict[str, dict[str, bytes]]:
-    """What an ordinary fit leaves."""
-    return {name: left(estimator(name).fit(data(name))) for name in NAMES}
+    """What an ordinary fit releases, made when it is asked for."""
+
+    class Alone(dict[str, dict[str, bytes]]):
+        def __missing__(self, name: str) -> dict[str, bytes]:
+            self[name] = left(estimator(name).fit(data(name)))
+            return self[name]
+
+    return Alone()
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """Spark on this machine."""
     from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
 
     builder = SparkSession.builder.master("local[2,4]").appName("organza")
     for name, value in {

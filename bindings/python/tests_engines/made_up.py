@@ -10,8 +10,11 @@ import pyarrow as pa
 
 from organza import Recommender, Typeahead, WordVectors
 
-#: Files of a run that tell of time and memory, which differ from run to run.
-_OF_THE_MACHINE = ("summary.json", "report.html")
+#: Files of a run that tell of time, memory and places, or, not private, of the data; and what the page is made of.
+_NOT_RELEASED = ("summary.json", "report.html", "metrics.jsonl", "settings.json")
+
+
+WORDS = "see you tomorrow soon thank very much are there where we".split()
 
 
 def events(persons: int = 1500) -> pa.Table:
@@ -44,6 +47,7 @@ def estimator(name: str, **settings: Any) -> Any:
     kinds: dict[str, tuple[Any, dict[str, Any]]] = {
         "recommender": (Recommender, shop),
         "typeahead": (Typeahead, text),
+        "completions": (Typeahead, {**text, "vocabulary": WORDS}),
         "words": (WordVectors, text),
     }
     kind, columns = kinds[name]
@@ -56,10 +60,16 @@ def data(name: str) -> pa.Table:
 
 
 def left(fitted: Any) -> dict[str, bytes]:
-    """Give every file that a fit left, but those that tell of time and memory."""
-    folder: Path = fitted._run.folder
+    """Give every file that a fit released."""
+    return released(fitted._run.folder)
+
+
+def released(folder: Path) -> dict[str, bytes]:
+    """Give every file of a run that holds what was released and promised, and any that should not be there."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    names = [(str(path.relative_to(folder)), path) for path in files if path.name not in _NOT_RELEASED]
     return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name not in _OF_THE_MACHINE
+        name: path.read_bytes()
+        for name, path in names
+        if not name.startswith(("figures/", "tables/"))
     }

@@ -18,7 +18,9 @@ import gzip
 import json
 import math
 import random
+import re
 import subprocess
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,6 +30,8 @@ from typing import Any
 DELTA = 1e-10
 #: Numbers of users that are priced.
 USERS = [10**exponent * step for exponent in range(4, 9) for step in (1, 3)] + [10**9]
+#: Words that a typeahead has, the most used ones, which are declared public so that all noises are measured on the same words.
+WORDS = 10_000
 #: Persons that are kept for measuring.
 TEST = 1000
 
@@ -90,13 +94,17 @@ def recommender(paths: list[Path], place: Path) -> tuple[int, Callable[[float], 
 
 
 def typeahead(texts: Path, place: Path) -> tuple[int, Callable[[float], float]]:
-    """Give how many writers it learns from, and how often the next word is offered first, by the noise."""
-    writers = {json.loads(line)["writer"] for line in lines(texts)}
+    """Give how many writers it learns from, and how often the next of `WORDS` declared words is offered first, by the noise."""
+    rows = [json.loads(line) for line in lines(texts)]
+    writers = {row["writer"] for row in rows}
+    used = Counter(word for row in rows for word in re.findall(r"[a-z']+", row["text"].lower()))
+    words = place / "words.txt"
+    words.write_text("".join(f"{word}\n" for word, _ in used.most_common(WORDS)))
 
     def first(noise: float) -> float:
         run = place / f"run-{noise}"
         tool("typeahead", "--data", texts, "--text-column", "text", "--user-column", "writer", "--delta", DELTA,
-             "--noise-multiplier", noise, "--seed", 1, "--out", run)  # fmt: skip
+             "--vocabulary-file", words, "--noise-multiplier", noise, "--seed", 1, "--out", run)  # fmt: skip
         return float(json.loads((run / "summary.json").read_text())["quality"]["first"])
 
     return round(0.95 * len(writers)), first
@@ -209,7 +217,7 @@ def main() -> None:
         with TemporaryDirectory() as folder:
             users, quality = typeahead(asked.texts, Path(folder))
             name = "next word of a typeahead"
-            tables.append(table(name, users, quality, Path(folder), [0.05, 0.2, 1.0, 10.0]))
+            tables.append(table(name, users, quality, Path(folder), [0.05, 0.5, 2.0, 8.0]))
     if asked.svg and tables:
         draw(tables, asked.svg)
 

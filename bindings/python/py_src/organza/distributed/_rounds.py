@@ -8,6 +8,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -53,13 +54,20 @@ def plan(
     bytes or None
         The task: what workers need to :func:`count`. None if the run is finished.
     """
-    folder = Path(folder)
+    return _planned(estimator, Path(folder), like, f"{os.fspath(folder)}.")
+
+
+def _planned(
+    estimator: PrivateEstimator, folder: Path, like: Any, beside: str
+) -> bytes | None:
+    """Plan, with files of lists whose names begin by `beside`."""
     fitting = estimator._fitting(os.curdir if like is None else like)
+    fitting = replace(fitting, lists={name: list(them) for name, them in fitting.lists.items()})
     folder.parent.mkdir(parents=True, exist_ok=True)
-    options = estimator._options(fitting, f"{folder}.")
+    options = estimator._options(fitting, beside)
     options = {name: value for name, value in options.items() if name != "data"}
     words = [fitting.command, *flags({**options, "threads": estimator.threads})]
-    planned = json.dumps(words)
+    planned = json.dumps([words, fitting.lists])
     if folder.exists() and any(folder.iterdir()):
         return _of_begun(folder, planned)
     # A folder is there as a whole or not at all; the key of one that was left half made was never used.
@@ -245,7 +253,7 @@ def fitted(
     own = estimator.folder is None
     place = Path(tempfile.mkdtemp(prefix="organza-")) / "run" if own else Path(estimator.folder)
     try:
-        task = plan(estimator, place, like)
+        task = _planned(estimator, place, like, f"{place.parent}/" if own else f"{place}.")
         while task is not None:
             task, _ = merge(place, partials(task))
         if not (place / _CERTIFICATE).exists():
