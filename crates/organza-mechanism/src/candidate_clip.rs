@@ -171,6 +171,7 @@ mod tests {
             threshold_epsilon,
             query_epsilon,
             cap: None,
+            order: crate::PassOrder::FromFirst,
         };
         assert!(refused(&plan(numeric, NoiseSettings::Laplace { epsilon: 1.0 }), 0.1));
     }
