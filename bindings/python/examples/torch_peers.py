@@ -154,6 +154,7 @@ def organza(rows: int, threads: int, *, loop: bool = False, **settings: Any) -> 
         number_of_units=USERS,
         threads=threads,
         progress=False,
+        backward=loop,
         **settings,
     )
 

@@ -134,7 +134,7 @@ impl Way {
 
 const PLAIN: Way = Way {
     rows: NARROW,
-    optimizer: OptimizerName::Sgd,
+    optimizer: OptimizerName::SGD,
     select: None,
     units_at_once: usize::MAX,
     fault: Fault::None,
@@ -147,12 +147,12 @@ fn networks_give_no_membership_away() {
         PLAIN,
         Way { rows: WIDE, ..PLAIN },
         Way { rows: WIDE, units_at_once: 4, ..PLAIN },
-        Way { optimizer: OptimizerName::Adam, units_at_once: 4, ..PLAIN },
+        Way { optimizer: OptimizerName::ADAM, units_at_once: 4, ..PLAIN },
         Way { select: Some(SelectionRule::SparseVector), ..PLAIN },
         Way {
             rows: WIDE,
             select: Some(SelectionRule::Exponential),
-            optimizer: OptimizerName::Adam,
+            optimizer: OptimizerName::ADAM,
             ..PLAIN
         },
     ];
