@@ -113,7 +113,7 @@ impl Application for ClickRun {
         releases: &mut Releases<'_>,
     ) -> Result<Self, Failure> {
         let layout = Layout::new(&data.columns, settings.vectors())?;
-        let units = data.units();
+        let units = data.units(settings.privacy.unit)?;
         let reader = settings.data.as_ref().map(|data| serde_json::to_string_pretty(&data.reader));
         let ClickData { rows, test, .. } = data;
         let start = match releases.noise(COUNTS) {

@@ -6,7 +6,7 @@ use crate::synthetic::MadeUp;
 use organza_data::LeftOut;
 use organza_data::sparse::{Columns, LabelKind, SparseRows};
 use organza_data::table::Table;
-use organza_ledger::Neighbouring;
+use organza_ledger::{Neighbouring, Unit};
 use organza_mechanism::Groups;
 use organza_train::Failure;
 
@@ -59,10 +59,17 @@ impl ClickData {
     }
 
     /// The rows of each unit: of a user, or each alone.
-    pub(crate) fn units(&self) -> Groups {
-        match self.rows.groups() {
-            Some(users) => Groups::by_name(users),
-            None => Groups::by_name(&(0..self.rows.len() as u32).collect::<Vec<_>>()),
+    ///
+    /// # Errors
+    /// If the unit is the user, and there are rows that name none.
+    pub(crate) fn units(&self, unit: Unit) -> Result<Groups, Failure> {
+        match (unit, self.rows.groups()) {
+            (Unit::User, Some(users)) => Ok(Groups::by_name(users)),
+            (Unit::User, None) if !self.rows.is_empty() => {
+                Err("the promise is for each user, but rows name none: take the row for the unit"
+                    .into())
+            }
+            _ => Ok(Groups::by_name(&(0..self.rows.len() as u32).collect::<Vec<_>>())),
         }
     }
 }

@@ -96,7 +96,7 @@ pub struct Rules {
 
 impl Default for Rules {
     fn default() -> Self {
-        Self { start_share: 0.5, bucket_share: 0.8 }
+        Self { start_share: 0.5, bucket_share: 0.9 }
     }
 }
 
@@ -159,8 +159,8 @@ impl Settings {
             data,
             rules: Rules::default(),
             privacy: engine.privacy,
-            training: training(method),
-            selection: Selection { by: By::Row, gamma: 0.1, ..Selection::default() },
+            training: training(method, epsilon),
+            selection: Selection { by: By::Row, gamma: 0.5, ..Selection::default() },
             ledger: None,
             seed: None,
         }
@@ -190,8 +190,8 @@ impl Settings {
         let is_unit = matches!(unit, Unit::User | Unit::Record);
         require("unit", unit, is_unit, "user or record")?;
         let named = self.data.as_ref().is_none_or(|data| data.reader.columns.group.is_some());
-        let expected = "the unit of rows that name their user, and only of such";
-        require("unit", unit, named == (unit == Unit::User), expected)?;
+        let fits = named || unit != Unit::User;
+        require("unit", unit, fits, "record where no column names the user: give --user-column")?;
         self.engine().check()
     }
 
@@ -214,9 +214,18 @@ impl Settings {
     }
 }
 
+/// Up to this epsilon steps are half as long.
+const SMALL_EPSILON: f64 = 2.0;
+
 /// How steps go: public numbers that were found on made-up data.
-pub(crate) fn training(method: Method) -> TrainingSettings {
+fn training(method: Method, epsilon: f64) -> TrainingSettings {
     let usual = TrainingSettings { evaluations: 1, checkpoints: 10, ..TrainingSettings::default() };
+    let learning_rate = match method {
+        // Half of the rows move in a step that selects.
+        Method::Sparse => 4.0,
+        _ if epsilon > SMALL_EPSILON => 4.0,
+        _ => 2.0,
+    };
     match method {
         Method::None => TrainingSettings {
             batch: 200.0,
@@ -228,7 +237,7 @@ pub(crate) fn training(method: Method) -> TrainingSettings {
             batch: 1_000.0,
             epochs: 10.0,
             clip: 1.0,
-            optimizer: OptimizerSettings::Sgd { learning_rate: 2.0 },
+            optimizer: OptimizerSettings::Sgd { learning_rate },
             average: true,
             ..usual
         },

@@ -192,13 +192,17 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::quality::Quality;
+    use organza_ledger::Unit;
 
     #[test]
     fn rows_have_the_shape_that_is_said_and_the_truth_predicts_them() {
         let made_up = MadeUp { users: 100, test_users: 1_000, ..MadeUp::default() };
         let (data, log_odds) = made_up.data().unwrap();
         let test = data.test.clone().unwrap();
-        assert_eq!((data.rows.len(), data.units().len(), log_odds.len()), (1_000, 100, 10_000));
+        assert_eq!(
+            (data.rows.len(), data.units(Unit::User).unwrap().len(), log_odds.len()),
+            (1_000, 100, 10_000)
+        );
         let pairs = log_odds.iter().zip(test.iter()).map(|(it, row)| (*it, row.label)).collect();
         let quality = Quality::of_log_odds(pairs);
         assert!((0.8..0.9).contains(&quality.auc.unwrap()), "{quality:?}");

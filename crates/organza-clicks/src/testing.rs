@@ -10,7 +10,7 @@ use crate::settings::Rules;
 use crate::task::ClickTask;
 use organza_data::sparse::{Columns, SparseRows};
 use organza_ledger::testing::paid;
-use organza_ledger::{Charge, Charged, Neighbouring};
+use organza_ledger::{Charge, Charged, Neighbouring, Unit};
 use organza_mechanism::RandomSource;
 use std::error::Error;
 
@@ -39,11 +39,11 @@ pub fn data(users: &[(&str, &[SmallRow])]) -> ClickData {
 /// The task of such rows.
 ///
 /// # Panics
-/// If their columns are not those of a click model.
+/// If their columns are not those of a click model, or they name no users.
 #[allow(clippy::expect_used)]
 pub fn task(data: ClickData, dimensions: usize) -> ClickTask {
     let layout = Layout::new(&data.columns, dimensions).expect("good columns");
-    let units = data.units();
+    let units = data.units(Unit::User).expect("users");
     ClickTask { layout, rows: data.rows, test: None, units, most: usize::MAX }
 }
 
@@ -60,7 +60,7 @@ fn charge(charge: Charge) -> Result<Charged, Failed> {
 /// # Errors
 /// If the noise makes no sense.
 pub fn buckets(data: &ClickData, noise: f64, seed: u64) -> Result<Vec<f64>, Failed> {
-    let (layout, units) = (Layout::new(&data.columns, 0)?, data.units());
+    let (layout, units) = (Layout::new(&data.columns, 0)?, data.units(Unit::User)?);
     let data = Units { layout: &layout, rows: &data.rows, units: &units };
     let source = RandomSource::from_seed(seed);
     Ok(plan(noise).release_buckets::<Failed>(data, &source, &mut charge)?.0)
@@ -76,7 +76,7 @@ pub fn moments(
     noise: f64,
     seed: u64,
 ) -> Result<Vec<f64>, Failed> {
-    let (layout, units) = (Layout::new(&data.columns, 0)?, data.units());
+    let (layout, units) = (Layout::new(&data.columns, 0)?, data.units(Unit::User)?);
     let counts = Buckets::of(&layout, &buckets(counted, noise, seed)?, noise);
     let design = Design::new(&layout, &counts);
     let data = Units { layout: &layout, rows: &data.rows, units: &units };
