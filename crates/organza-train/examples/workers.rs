@@ -159,13 +159,13 @@ fn drive(sizes: Sizes, arguments: Vec<String>) -> Result<(), Box<dyn std::error:
         wall.push(begun.elapsed().as_secs_f64());
         of_driver.push(processor_seconds("self") - own);
         let spent = now(&workers).into_iter().zip(theirs).map(|(after, before)| after - before);
-        of_worker.push(spent.fold(0.0, f64::max));
+        of_worker.push(spent.sum::<f64>() / sizes.processes as f64);
     }
     let traffic = workers.traffic();
     let steps = (traffic.steps - first.steps).max(1);
     let each = |bytes: u64, before: u64| (bytes - before) as f64 / steps as f64 / 1e6;
     println!(
-        "{} processes, {} threads each: {:.1} ms a step; processor {:.1} ms of the busiest worker, {:.1} ms of the driver; \
+        "{} processes, {} threads each: {:.1} ms a step; processor {:.1} ms of a worker, {:.1} ms of the driver; \
          {:.2} MB to workers, {:.2} MB to the driver",
         sizes.processes,
         sizes.threads,

@@ -33,7 +33,7 @@ fn main() {
             killed::drive(Method::of(method), Path::new(path));
         }
         _ => {
-            let tests: [(&str, fn()); 9] = [
+            let tests: [(&str, fn()); 10] = [
                 ("any_number_of_workers_gives_the_same_bits", same::any_number_of_workers),
                 ("any_number_of_processes_gives_the_same_bits", same::any_number_of_processes),
                 ("workers_draw_what_is_theirs_alone", same::another_key_gives_other_bits),
@@ -41,6 +41,7 @@ fn main() {
                 ("a_killed_driver_goes_on", killed::killed_driver),
                 ("late_and_double_parts_change_nothing", refused::late_and_double_parts),
                 ("a_step_is_made_again_of_the_same_sum_alone", refused::another_sum),
+                ("rows_that_were_read_stay_read", refused::rows_that_were_read),
                 ("one_driver_at_a_time", refused::two_drivers),
                 ("a_run_needs_what_a_driver_can_know", refused::settings),
             ];

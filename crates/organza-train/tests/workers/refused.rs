@@ -1,6 +1,6 @@
 //! What comes late, twice or from elsewhere, and a step that was drawn before.
 
-use crate::task::{METHODS, Method, Pairs, expected, finish, part};
+use crate::task::{METHODS, Method, Pairs, ROWS, UNITS, expected, finish, part};
 use organza_train::remote::{MessageError, RemoteError, Reply, StepDriver, StepWorker, buckets_of};
 use organza_train::{Session, Simple};
 
@@ -74,6 +74,37 @@ pub fn another_sum() {
         drop(driver);
         assert!(finish(method, method.driver(&path), 2) == expected(method), "{method:?}");
     }
+}
+
+/// A row that was read before the driver was killed has its noise from that step on, also if nobody asks for it again; in the twin
+/// it was never read there, and what it is worth later has other noise.
+pub fn rows_that_were_read() {
+    let place = tempfile::tempdir().unwrap();
+    let method = Method::Owed;
+    let nobodys = |row: &u32| (0..UNITS).all(|person| person as u32 * 7 % ROWS != *row);
+    let row = (ROWS / 10..ROWS).find(nobodys).unwrap();
+    // What the row is worth at the last of the steps at which it is asked for.
+    let worth = |driver: &mut StepDriver<Simple<Pairs>>, until: u64, asked: &[u64]| {
+        let mut worker = method.worker(driver, 0, 1);
+        let mut worth = Vec::new();
+        while driver.steps().0 < until {
+            let order = driver.order().unwrap().unwrap();
+            if asked.contains(&driver.steps().0) {
+                worth = driver.rows(&[&order[..], &row.to_le_bytes()].concat()).unwrap();
+            }
+            let part = part(driver, &mut worker, &order);
+            driver.add(&part).unwrap();
+            driver.make().unwrap();
+        }
+        worth
+    };
+    let whole = worth(&mut method.driver(&place.path().join("whole")), 8, &[5, 6]);
+    let killed = place.path().join("killed");
+    worth(&mut method.driver(&killed), 6, &[5]);
+    let mut driver = method.driver(&killed);
+    assert_eq!(driver.steps().0, 4, "the last checkpoint");
+    assert!(worth(&mut driver, 8, &[6]) == whole);
+    assert!(worth(&mut method.driver(&place.path().join("never")), 8, &[6]) != whole);
 }
 
 pub fn two_drivers() {

@@ -9,7 +9,7 @@ use organza_train::{Losses, OptimizerSettings, ReadRows, Simple, Task, WriteRows
 use std::path::Path;
 
 pub const UNITS: u64 = 3_000;
-const ROWS: u32 = 5_000;
+pub const ROWS: u32 = 5_000;
 
 /// People who pull two rows towards each other, one of their own and one drawn.
 #[derive(Clone, Default, serde::Serialize)]
