@@ -22,8 +22,8 @@ pub struct Ahead {
 }
 
 impl Ahead {
-    /// Calls `ask` with the bytes of all pages on which `places` lie and that were not asked for lately: in ascending order, those that lie
-    /// side by side as one. It is one round.
+    /// Calls `ask` with the bytes of all pages on which `places` lie and that were not asked for lately: in ascending
+    /// order, those that lie side by side as one. It is one round.
     pub(crate) fn ask(
         &mut self,
         places: impl Iterator<Item = Range<usize>>,

@@ -30,9 +30,9 @@ pub struct Mapped<T> {
 }
 
 impl<T: Pod> Mapped<T> {
-    /// Makes a file in `folder` with room for a header of `head` bytes, whole pages, and `length` numbers after it. They are what
-    /// `fill` puts into one list after another, each of `piece` numbers but the last. Files of processes that were killed are removed from
-    /// the folder first.
+    /// Makes a file in `folder` with room for a header of `head` bytes, whole pages, and `length` numbers after it.
+    /// They are what `fill` puts into one list after another, each of `piece` numbers but the last. Files of
+    /// processes that were killed are removed from the folder first.
     ///
     /// # Errors
     /// If the disk has no room, or `fill` says so; nothing is left behind.
@@ -78,8 +78,8 @@ impl<T: Pod> Mapped<T> {
         cast_slice_mut(&mut self.map.bytes_mut()[self.head..])
     }
 
-    /// Asks for the numbers at `places`, those that `ahead` has not asked for lately, and does not wait for them. It is advice: numbers that were not
-    /// asked for are fetched when they are touched.
+    /// Asks for the numbers at `places`, those that `ahead` has not asked for lately, and does not wait for them. It
+    /// is advice: numbers that were not asked for are fetched when they are touched.
     pub fn fetch(&self, ahead: &mut Ahead, places: impl Iterator<Item = Range<usize>>) {
         let (size, length) = (size_of::<T>(), self.map.bytes().len());
         let bytes =
@@ -95,10 +95,12 @@ impl<T: Pod> Mapped<T> {
         self.map.in_order(ordered);
     }
 
-    /// Writes `header` before the numbers and gives the file the name `path`, in the folder in which it is. All of it is on the disk then.
+    /// Writes `header` before the numbers and gives the file the name `path`, in the folder in which it is. All of it
+    /// is on the disk then.
     ///
     /// # Errors
-    /// If there is a file of that name, the header does not fill its room exactly, or the disk refuses; nothing is left behind then.
+    /// If there is a file of that name, the header does not fill its room exactly, or the disk refuses; nothing is
+    /// left behind then.
     pub fn keep(self, header: &[u8], path: &Path) -> Result<()> {
         let Self { mut map, file, head, .. } = self;
         if header.len() != head {

@@ -7,10 +7,10 @@
 //! `map.rs` is the one module of the libraries with `unsafe`, and says there why it is sound.
 //!
 //! # Privacy
-//! What is in the file may be private for as long as it is written to. It has a name that nobody knows in a folder of the caller's
-//! choice, nobody but its owner may read it, and it is removed when it is dropped, unless it is
-//! [kept](Mapped::keep). A process that is killed leaves it behind, under a name that begins with [`UNFINISHED`]; the next that
-//! makes one in the folder removes it.
+//! What is in the file may be private for as long as it is written to. It has a name that nobody knows in a folder of
+//! the caller's choice, nobody but its owner may read it, and it is removed when it is dropped, unless it is
+//! [kept](Mapped::keep). A process that is killed leaves it behind, under a name that begins with [`UNFINISHED`]; the
+//! next that makes one in the folder removes it.
 #![deny(unsafe_code)]
 
 mod ahead;

@@ -16,8 +16,9 @@ impl Map {
     #[allow(unsafe_code)]
     pub(crate) fn new(file: &File) -> Result<Self> {
         // SAFETY: a slice of a file is sound as long as nothing but its holder changes the bytes or shortens the file.
-        // - Within this process, the file is made under a name that did not exist before and mapped once, here; whoever owns the map
-        //   owns its only handle, and does nothing with it but to sync, rename and remove the file.
+        // - Within this process, the file is made under a name that did not exist before and mapped once, here;
+        //   whoever owns the map owns its only handle, and does nothing with it but to sync, rename and remove the
+        //   file.
         // - Other processes find it under a random name only, in mode 600, and locked. Other users cannot open it. A process
         //   of the same user that ignores lock and name could change it, as it could write to this process's memory
         //   through the system; nothing is promised against either.
@@ -35,7 +36,8 @@ impl Map {
         &mut self.0
     }
 
-    /// Says that pages are touched in no order, or else in order. It is advice: where it is not taken, nothing but time is lost.
+    /// Says that pages are touched in no order, or else in order. It is advice: where it is not taken, nothing but
+    /// time is lost.
     pub(crate) fn in_order(&self, ordered: bool) {
         #[cfg(unix)]
         let _ = self.0.advise(if ordered { Advice::Sequential } else { Advice::Random });

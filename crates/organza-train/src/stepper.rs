@@ -97,15 +97,17 @@ impl<T: Task> Stepper<T> {
 /// What a charge is paid with.
 type Pay<'a> = dyn FnMut(Charge) -> Result<Charged, RunError> + 'a;
 
-/// The steps of a plan on tables that are kept on a disk, because they are larger than memory, until they are the file of the model.
+/// The steps of a plan on tables that are kept on a disk, because they are larger than memory, until they are the
+/// file of the model.
 ///
 /// Memory holds the rows that were touched lately, and some bytes for each row. The bits are those of a [`Stepper`].
 /// It cannot be resumed: a run that is stopped is lost, and so is what it has paid.
 ///
 /// # Privacy
-/// Until [`StepperOnDisk::export`] the file tells which rows were touched lately, as memory does otherwise. It has a random name in the folder of
-/// the model, only its owner may read it, and it is removed when this is dropped. A process that is killed leaves it behind; delete it
-/// (`.organza-tables-...`), or let the next run in that folder do so. A disk that is not encrypted remembers what was deleted.
+/// Until [`StepperOnDisk::export`] the file tells which rows were touched lately, as memory does otherwise. It has a
+/// random name in the folder of the model, only its owner may read it, and it is removed when this is dropped. A
+/// process that is killed leaves it behind; delete it (`.organza-tables-...`), or let the next run in that folder do
+/// so. A disk that is not encrypted remembers what was deleted.
 pub struct StepperOnDisk<T> {
     steps: Stepper<T>,
     path: PathBuf,
@@ -115,8 +117,8 @@ impl<T: Task> StepperOnDisk<T> {
     /// Pays for all steps of `plan`, which are charged under the purpose `name`, for a model that will be the file `path`.
     ///
     /// # Errors
-    /// If there is a file of that name, the disk has no room, the settings move every row at every step or ask for an average, or a
-    /// charge is refused.
+    /// If there is a file of that name, the disk has no room, the settings move every row at every step or ask for an
+    /// average, or a charge is refused.
     pub fn new(
         name: &str,
         task: T,
@@ -161,8 +163,8 @@ impl<T: Task> StepperOnDisk<T> {
         self.steps.make()
     }
 
-    /// Brings all rows up to date where they stand, and gives the file its name: a safetensors file with a tensor for each table, `table0` and so on,
-    /// and `metadata`, such as that of a [certificate](crate::Certificate::metadata).
+    /// Brings all rows up to date where they stand, and gives the file its name: a safetensors file with a tensor for
+    /// each table, `table0` and so on, and `metadata`, such as that of a [certificate](crate::Certificate::metadata).
     ///
     /// # Errors
     /// If the disk refuses, or there is a file of that name by now; the model is lost then.

@@ -285,12 +285,12 @@ impl Tables {
         self.weights.into_values()
     }
 
-    /// Brings all rows up to date and leaves them in a file, `path`, behind `header`. Tables on a disk are that file: they are brought up to date where
-    /// they stand, in order, on all threads, and no second copy is made.
+    /// Brings all rows up to date and leaves them in a file, `path`, behind `header`. Tables on a disk are that file:
+    /// they are brought up to date where they stand, in order, on all threads, and no second copy is made.
     ///
     /// # Privacy
-    /// All debts are settled before the file has a name: whoever has it sees what is released at the end, and not which rows were
-    /// touched lately.
+    /// All debts are settled before the file has a name: whoever has it sees what is released at the end, and not
+    /// which rows were touched lately.
     ///
     /// # Errors
     /// If there is a file of that name, or the disk refuses; nothing is left behind then.

@@ -41,8 +41,9 @@ pub struct FirstWeights<'a> {
 }
 
 impl<'a> FirstWeights<'a> {
-    /// Weights of a size up to `largest`. `fill` is called with one list after another, in the order of coordinates: each has 2^18 weights but
-    /// the last, so that noise which is drawn in blocks of a power of two is the same as for all at once.
+    /// Weights of a size up to `largest`. `fill` is called with one list after another, in the order of coordinates:
+    /// each has 2^18 weights but the last, so that noise which is drawn in blocks of a power of two is the same as
+    /// for all at once.
     pub fn new(largest: f32, fill: impl FnMut(&mut [f32]) + 'a) -> Self {
         Self { largest, fill: Box::new(fill) }
     }

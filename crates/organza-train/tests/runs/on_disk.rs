@@ -1,4 +1,5 @@
-//! A whole run on tables that are kept on a disk: it keeps to its budget, and is refused before anything is charged where it cannot be.
+//! A whole run on tables that are kept on a disk: it keeps to its budget, and is refused before anything is charged
+//! where it cannot be.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use organza_accountant::Accountant;

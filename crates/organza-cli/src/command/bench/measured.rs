@@ -58,6 +58,7 @@ impl What {
             dimensions: self.dim.unwrap_or(100),
             batch: self.batch,
             steps: self.steps,
+            warmup: self.warmup,
             seconds: self.seconds,
             threads: self.threads.get(),
             tables_on_disk: self.tables_on_disk.clone(),

@@ -71,6 +71,9 @@ struct What {
     /// How many steps are measured, at the most
     #[arg(long, default_value_t = 2_000)]
     steps: u64,
+    /// How many steps come before them, at the most
+    #[arg(long, value_name = "STEPS", default_value_t = 300)]
+    warmup: u64,
     /// Stop measuring after so long, with three steps at the least
     #[arg(long, value_name = "SECONDS", default_value_t = 20.0)]
     seconds: f64,

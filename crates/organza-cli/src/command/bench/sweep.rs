@@ -120,6 +120,7 @@ impl What {
         flag("--draws", self.draws.to_string());
         flag("--batch", self.batch.to_string());
         flag("--steps", self.steps.to_string());
+        flag("--warmup", self.warmup.to_string());
         flag("--seconds", self.seconds.to_string());
         flag("--threads", self.threads.to_string());
         for (name, value) in [

@@ -99,8 +99,8 @@ fn a_disk_gives_the_same_bits_as_memory_and_is_the_file_of_the_model() {
     }
 }
 
-/// Untouched rows have moved by the noise of all steps in the file. The twin gives the file its name without bringing rows up to date, and is caught:
-/// rows that were touched lately could be told from those that were not.
+/// Untouched rows have moved by the noise of all steps in the file. The twin gives the file its name without bringing
+/// rows up to date, and is caught: rows that were touched lately could be told from those that were not.
 #[test]
 fn every_row_of_the_file_is_up_to_date() {
     let folder = tempfile::tempdir().unwrap();
