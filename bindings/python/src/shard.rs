@@ -37,7 +37,7 @@ pub(crate) fn count<'py>(
     shards: u32,
     strict: bool,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let shard = Shard { number: shard, of: shards, strict };
+    let own = Shard { number: shard, of: shards, strict };
     let (rows, feeding) = match data.cast::<Data>() {
         Ok(data) => {
             let (handed, feeding) = data.get().take()?;
@@ -45,7 +45,7 @@ pub(crate) fn count<'py>(
         }
         Err(_) => (Rows::Path(data.extract::<PathBuf>()?), Arc::default()),
     };
-    let partial = py.detach(|| shard::count(task, rows, shard));
+    let partial = py.detach(|| shard::count(task, rows, own));
     match partial {
         Ok(partial) => Ok(PyBytes::new(py, &partial)),
         Err(error) => Err(feeding.raised().unwrap_or_else(|| raise(&error))),
@@ -83,6 +83,17 @@ pub(crate) fn merge<'py>(
     told.set_item("name", progress.name)?;
     told.set_item("finished", progress.finished)?;
     Ok((task.map(|task| PyBytes::new(py, &task)), told))
+}
+
+/// A task for the worker of one shard, without what other shards alone have.
+#[pyfunction]
+pub(crate) fn for_shard<'py>(
+    py: Python<'py>,
+    task: &[u8],
+    shard: u32,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let task = organza_cli::shard::for_shard(task, shard).map_err(|error| raise(&error))?;
+    Ok(PyBytes::new(py, &task))
 }
 
 /// The shards of units by their names: a public hash, by which an engine may part rows beforehand.

@@ -169,6 +169,14 @@ fn counted<A: Sharded>(task: &Task, rows: Rows, shard: Shard) -> anyhow::Result<
     Ok(organza_train::shard::count::<A>(task, place, read)?)
 }
 
+/// A task for the worker of one shard, without what other shards alone have: see [`Task::for_shard`].
+///
+/// # Errors
+/// If it is no task.
+pub fn for_shard(task: &[u8], shard: u32) -> anyhow::Result<Vec<u8>> {
+    Ok(Task::from_bytes(task)?.for_shard(shard).to_bytes())
+}
+
 /// One partial of all shards of these: for a merge in several steps. **Private** as they are.
 ///
 /// # Errors

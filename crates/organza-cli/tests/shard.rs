@@ -239,7 +239,8 @@ fn what_is_not_all_of_the_shards_is_refused_and_charges_nothing() {
     }
     refused(folder, "shard merge nothing part-0 part-1", "holds no run of shards");
     refused(folder, "resume run", "organza shard merge");
-    let no_task = "shard count --task words.txt --data messages.csv --shard 0 --shards 2 --out part";
+    let no_task =
+        "shard count --task words.txt --data messages.csv --shard 0 --shards 2 --out part";
     refused(folder, no_task, "is no task");
     let count = "shard count --task run/task --data messages.csv --out part";
     refused(folder, &format!("{count} --shard 2 --shards 2"), "no shard 2 of 2");
@@ -370,7 +371,10 @@ fn partials_are_joined_as_a_tree() {
     for run in ["one", "tree"] {
         done(folder, &format!("shard begin {TYPEAHEAD} --out {run}"));
     }
-    assert_eq!(fs::read(folder.join("one/task")).unwrap(), fs::read(folder.join("tree/task")).unwrap());
+    assert_eq!(
+        fs::read(folder.join("one/task")).unwrap(),
+        fs::read(folder.join("tree/task")).unwrap()
+    );
     count(folder, "one", "messages.csv", 5);
     let part = |number: usize| fs::read(folder.join(format!("part-{number}"))).unwrap();
     let some = join(&[part(4), part(1)]).unwrap();
@@ -379,5 +383,8 @@ fn partials_are_joined_as_a_tree() {
     fs::write(folder.join("most"), most).unwrap();
     done(folder, "shard merge tree part-2 most --keep");
     done(folder, "shard merge one part-0 part-1 part-2 part-3 part-4");
-    assert_eq!(fs::read(folder.join("one/task")).unwrap(), fs::read(folder.join("tree/task")).unwrap());
+    assert_eq!(
+        fs::read(folder.join("one/task")).unwrap(),
+        fs::read(folder.join("tree/task")).unwrap()
+    );
 }

@@ -32,8 +32,7 @@ fn counted<R>(
     let own = |(round, bytes): &ReleasedRound| (round.clone(), of_shard(bytes, shard.0));
     let exchange = Exchange::counting(NAME, shard, released.iter().map(own).collect());
     let choices = source().choices();
-    let worker =
-        RandomSource::of_worker(choices.key().clone(), choices.origin(), exchange.clone());
+    let worker = RandomSource::of_worker(choices.key().clone(), choices.origin(), exchange.clone());
     match run(&worker, units) {
         Ok(_) => panic!("a worker released something"),
         Err(error) => exchange.counted().ok_or(error),
@@ -201,15 +200,13 @@ fn items_of_shards_have_the_bits_of_one_machine() {
 fn a_worker_is_told_of_its_own_words_alone() {
     let plan = items_plan(64, ItemRule::AdaptiveGaussian { multiplier: 2.0, delta: 1e-3 });
     let run = |source: &RandomSource, units: &[u32]| items(&plan, source, units);
-    let parts = [(0, [10]), (1, [20])].map(|(shard, units)| {
-        counted(&run, &[], (shard, 2), &units).unwrap()
-    });
+    let parts = [(0, [10]), (1, [20])]
+        .map(|(shard, units)| counted(&run, &[], (shard, 2), &units).unwrap());
     let (source, exchange) = merging(Vec::new(), Some(Partial::join(parts).unwrap()));
     assert!(run(&source, &[]).is_err());
     let (_, all) = exchange.released().pop().unwrap();
-    let names = |bytes: &[u8], name: &str| {
-        bytes.windows(name.len()).any(|part| part == name.as_bytes())
-    };
+    let names =
+        |bytes: &[u8], name: &str| bytes.windows(name.len()).any(|part| part == name.as_bytes());
     let own = of_shard(&all, 0);
     assert!(names(&own, "own10") && names(&own, "all0") && !names(&own, "own20"));
     assert!(names(&all, "own20"));

@@ -2,7 +2,7 @@
 
 use super::ShardError;
 use organza_mechanism::random::{Origin, StreamKey};
-use organza_mechanism::{Exchange, RandomSource, ReleasedRound, Round, TaskName};
+use organza_mechanism::{Exchange, RandomSource, ReleasedRound, Round, TaskName, of_shard};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -45,6 +45,8 @@ pub(super) struct Head {
     pub(super) rounds: Option<u64>,
     /// The rounds that were released, with the length of what they released.
     released: Vec<(String, u32, u64)>,
+    /// A digest of all that they released.
+    history: [u8; 32],
 }
 
 impl Head {
@@ -72,6 +74,7 @@ impl Head {
             look: 0,
             rounds,
             released: Vec::new(),
+            history: [0; 32],
         }
     }
 }
@@ -85,11 +88,25 @@ fn run_name(source: &RandomSource) -> [u8; 16] {
 impl Task {
     /// The task of a round.
     pub(super) fn of(head: Head, round: Round, released: Vec<ReleasedRound>) -> Self {
-        let rounds = released.iter();
-        let lengths = rounds.map(|(it, bytes)| (it.purpose.clone(), it.look, bytes.len() as u64));
-        let released_rounds = lengths.collect();
-        let Round { purpose, look } = round;
-        Self { head: Head { purpose, look, released: released_rounds, ..head }, released }
+        let mut hash = Sha256::new();
+        released.iter().for_each(|(_, bytes)| hash.update(Sha256::digest(bytes)));
+        let (history, Round { purpose, look }) = (hash.finalize().into(), round);
+        Self { head: Head { purpose, look, history, ..head }, released: Vec::new() }.with(released)
+    }
+
+    fn with(self, released: Vec<ReleasedRound>) -> Self {
+        let length = |(round, bytes): &ReleasedRound| {
+            (round.purpose.clone(), round.look, bytes.len() as u64)
+        };
+        let head = Head { released: released.iter().map(length).collect(), ..self.head };
+        Self { head, released }
+    }
+
+    /// The same task for the worker of a shard, without what other shards alone have: between the looks of a release of names, noisy sums
+    /// of names that were not released. It is known by the same name.
+    pub fn for_shard(&self, shard: u32) -> Self {
+        let own = |(round, bytes): &ReleasedRound| (round.clone(), of_shard(bytes, shard));
+        self.clone().with(self.released.iter().map(own).collect())
     }
 
     /// The application, in a word: `train`, `typeahead`.
@@ -123,7 +140,10 @@ impl Task {
 
     /// By which partials of it are known.
     pub fn name(&self) -> TaskName {
-        TaskName { run: self.head.run, task: Sha256::digest(self.to_bytes()).into() }
+        // Lengths differ where a task was cut to what a shard has.
+        let head = Head { released: Vec::new(), ..self.head.clone() };
+        let head = serde_json::to_vec(&head).unwrap_or_default();
+        TaskName { run: self.head.run, task: Sha256::digest(head).into() }
     }
 
     /// Where a worker of a shard draws from, which has no key of noise.
