@@ -12,8 +12,8 @@ count next. So the same seed gives the same bits as an ordinary fit, however man
 Privacy
 -------
 Partials hold exact sums of private data: they are **not private**, whoever can read one learns what is in it. The key of the noise
-stays in the folder of the run, where only :func:`merge` needs it. A task holds settings, what was released so far, and a key of
-choices, without which nobody can say which part of a unit counts; give tasks to workers only.
+stays in the folder of the run, where only :func:`merge` needs it. A task holds settings, what was released so far, and, between the looks of a
+release of names, noisy sums of names that are not released in the end: give it to workers only, cut by :func:`for_shard` to what each needs.
 
 Examples
 --------
@@ -28,7 +28,7 @@ Examples
 ['you']
 """
 
-from organza.distributed._rounds import count, fit, join, merge, plan, rounds
+from organza.distributed._rounds import count, fit, for_shard, join, merge, plan, rounds
 from organza.distributed._shards import shard_of, split
 
-__all__ = ["count", "fit", "join", "merge", "plan", "rounds", "shard_of", "split"]
+__all__ = ["count", "fit", "for_shard", "join", "merge", "plan", "rounds", "shard_of", "split"]

@@ -126,6 +126,15 @@ def count(
     return _organza.count(task, _handed(data), shard, shards, not among_others)
 
 
+def for_shard(task: bytes, shard: int) -> bytes:
+    """Give a task for the worker of one shard, without what other shards alone have.
+
+    Between the looks of a release of names, such as private items, a task holds noisy sums of names that are not released in the end. A
+    worker needs those of its own shard.
+    """
+    return _organza.for_shard(task, shard)
+
+
 def _handed(data: Any) -> str | Data:
     """Give a shard as the libraries read it."""
     if is_path(data):
@@ -200,13 +209,14 @@ def fit(
     numbered = list(enumerate(parts))
 
     def counted(task: bytes) -> list[bytes]:
-        return list(map(partial(_counted, task, len(parts)), numbered))
+        tasks = [(for_shard(task, number), number, data) for number, data in numbered]
+        return list(map(partial(_counted, len(parts)), tasks))
 
     return fitted(estimator, counted, parts[0], parts)
 
 
-def _counted(task: bytes, shards: int, numbered: tuple[int, Any]) -> bytes:
-    number, data = numbered
+def _counted(shards: int, numbered: tuple[bytes, int, Any]) -> bytes:
+    task, number, data = numbered
     return count(task, data, number, shards)
 
 

@@ -19,7 +19,7 @@ import ray
 
 from organza._data import is_path
 from organza._estimator import PrivateEstimator
-from organza.distributed._rounds import count, fitted, join, unit_of
+from organza.distributed._rounds import count, fitted, for_shard, join, unit_of
 from organza.distributed._shards import split
 from organza.exceptions import DataError, SettingsError
 
@@ -89,9 +89,9 @@ def fit(
     joining = ray.remote(_join).options(**every)
 
     def counted(task: bytes) -> list[bytes]:
-        held = ray.put(task)
         partials = [
-            counting.remote(held, number, len(pieces), *piece) for number, piece in enumerate(pieces)
+            counting.remote(for_shard(task, number), number, len(pieces), *piece)
+            for number, piece in enumerate(pieces)
         ]
         while len(partials) > fan_in:
             groups = [partials[at : at + fan_in] for at in range(0, len(partials), fan_in)]

@@ -28,6 +28,10 @@ Estimator = TypeVar("Estimator", bound=PrivateEstimator)
 _PARTIALS = "partial binary"
 #: The column that says where a row goes.
 _SHARD = "organza_shard"
+#: The column that says where it stood: rows of a unit keep their order, on which its text depends.
+_ROW = "organza_row"
+#: More rows than a partition has.
+_MOST_ROWS = 1 << 40
 
 
 def fit(
@@ -63,8 +67,11 @@ def fit(
     if shards is None:
         shards = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
     schema = frame.limit(0).toArrow().schema
-    numbered = frame.mapInArrow(_numbers(unit, shards), f"{_types(frame)}, {_SHARD} int")
-    parts = numbered.repartitionById(shards, _SHARD).drop(_SHARD).persist()
+    numbered = frame.mapInArrow(
+        _numbers(unit, shards), f"{_types(frame)}, {_SHARD} int, {_ROW} bigint"
+    )
+    parts = numbered.repartitionById(shards, _SHARD).sortWithinPartitions(_ROW)
+    parts = parts.drop(_SHARD, _ROW).persist()
     try:
 
         def counted(task: bytes) -> list[bytes]:
@@ -83,15 +90,30 @@ def _types(frame: Any) -> str:
     return ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in frame.schema)
 
 
+def _partition() -> int:
+    """Give the number of the partition that this task is at."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    if context is None:
+        raise SettingsError("this is for tasks of Spark")
+    number: int = context.partitionId()
+    return number
+
+
 def _numbers(unit: str, shards: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """Give what adds to each row the number of its shard."""
+    """Give what adds to each row the number of its shard, and its place."""
 
     def numbers(batches: Iterator[Any]) -> Iterator[Any]:
+        import numpy as np
         import pyarrow as pa
 
+        first = _partition() * _MOST_ROWS
         for batch in batches:
             where = pa.array(shards_of(batch, unit, shards), pa.int32())
-            yield batch.append_column(_SHARD, where)
+            place = pa.array(np.arange(first, first + len(batch)), pa.int64())
+            first += len(batch)
+            yield batch.append_column(_SHARD, where).append_column(_ROW, place)
 
     return numbers
 
@@ -103,14 +125,11 @@ def _counts(
 
     def counts(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
-        from pyspark import TaskContext
 
-        context = TaskContext.get()
-        if context is None:
-            raise SettingsError("this is for tasks of Spark")
+        number = _partition()
         # Without any batch a partition still has columns.
         shard = chain([schema.empty_table()], (pa.Table.from_batches([batch]) for batch in batches))
-        yield _batch([count(task, shard, context.partitionId(), shards)])
+        yield _batch([count(task, shard, number, shards)])
 
     return counts
 
