@@ -39,7 +39,7 @@ fn select(
 fn a_draw_by_scores_of_clipped_candidates_is_private() {
     let selection = SelectionSettings::Exponential { by: BY, draws: 1, epsilon: 1.0, cap: CAP };
     let [with, without] = opposite_scores(CANDIDATES, CLIP as f32);
-    select(1_600, selection, &with, &without).holds(&[pure(1.0)], 0.8);
+    select(1_600, selection, &with, &without).holds(&[pure(1.0)], 0.7);
 }
 
 /// A unit that is far above the clip at one candidate comes to one that is just below it.
@@ -70,7 +70,7 @@ fn scores_that_move_further_are_caught() {
         )
     };
     let claim = [pure(epsilon)];
-    audit("naive clip at each candidate", [CLIP, -CLIP], 2.0 * CLIP).holds(&claim, 0.8);
+    audit("naive clip at each candidate", [CLIP, -CLIP], 2.0 * CLIP).holds(&claim, 0.7);
     audit("no clip at the candidate", [1.0, 0.0], 2.0 * CLIP).is_caught(&claim);
     audit("a range of one clip", [CLIP, -CLIP], CLIP).is_caught(&claim);
 }
@@ -103,7 +103,7 @@ fn noise_for_what_all_selected_candidates_move_is_private() {
     noise(1_604, 4, None).holds(&claims(), 0.8);
     noise(1_605, 4, Some(10.0)).holds(&claims(), 0.8);
     // What is at one candidate is half as long as what is at all four.
-    noise(1_606, 1, None).holds(&claims(), 0.3);
+    noise(1_606, 1, None).holds(&claims(), 0.25);
 }
 
 /// The twins: noise for one candidate where there are four, and a unit that was not clipped.
