@@ -116,7 +116,7 @@ impl<A: Application> StepDriver<A> {
         }
         if engine.privacy.units.is_none() {
             return Err(RemoteError::Settings(
-                "the number of units to be declared (--number-of-units): the driver has none to count",
+                "the number of units to be declared (--units): the driver has none to count",
             ));
         }
         let mut session: Session<A> = match Session::<A>::is_unfinished(&settings, path) {
