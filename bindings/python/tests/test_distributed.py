@@ -143,7 +143,8 @@ def test_units_are_split_by_their_names() -> None:
     for table in (numbers, names):
         parts = split(table, "who", 4)
         assert parts[shard_of("1", 4)]["what"].to_pylist()[0] == 1
-        assert sorted(what for part in parts for what in part["what"].to_pylist()) == [1, 2, 4]
+        assert sorted(what for part in parts for what in part["what"].to_pylist()) == [1, 2, 3, 4]
+        assert 3 in parts[0]["what"].to_pylist()
     with pytest.raises(DataError, match="cast it"):
         split(pa.table({"who": [1.0, 2.0]}), "who", 2)
     with pytest.raises(DataError, match="no column"):
