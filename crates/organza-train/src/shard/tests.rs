@@ -36,9 +36,9 @@ fn a_task_is_the_same_on_every_machine() {
 fn a_task_has_a_name_of_its_own() {
     let task = task();
     assert_eq!(task.for_shard(1).name(), task.name());
-    let of = |round: Round, bytes: &[u8]| {
-        let released = vec![(super::tests::round("words", 0), bytes.to_vec())];
-        Task::of(task.head.clone(), round, released).name()
+    let of = |of: Round, bytes: &[u8]| {
+        let released = vec![(round("words", 0), bytes.to_vec())];
+        Task::of(task.head.clone(), of, released).name()
     };
     let names = [of(round("a", 0), b"x"), of(round("a", 1), b"x"), of(round("a", 0), b"y")];
     assert!(names[0] != names[1] && names[0] != names[2] && names[1] != names[2]);

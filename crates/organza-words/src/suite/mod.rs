@@ -137,6 +137,9 @@ impl Watch for () {
     }
 }
 
+/// Where the outcome of a run is put by whichever thread makes it.
+type Place<S> = Mutex<Option<Result<Outcome<S>, SuiteError>>>;
+
 /// Why a suite has not come to its end; what was done stays, and can go on.
 #[derive(Debug, Error)]
 pub enum SuiteError {
@@ -231,8 +234,7 @@ impl Suite {
         self.watch.begin(runs.len());
         let workers = self.threads.clamp(1, runs.len().max(1));
         let next = Mutex::new(0..runs.len());
-        let outcomes: Vec<Mutex<Option<Result<Outcome<S>, SuiteError>>>> =
-            runs.iter().map(|_| Mutex::new(None)).collect();
+        let outcomes: Vec<Place<S>> = runs.iter().map(|_| Mutex::new(None)).collect();
         let take = || next.lock().ok().and_then(|mut numbers| numbers.next());
         std::thread::scope(|scope| -> Result<(), SuiteError> {
             for _ in 0..workers {
