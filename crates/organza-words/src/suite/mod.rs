@@ -186,6 +186,9 @@ pub fn counted(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
+/// Where what a run came to is put.
+type Place<S> = Mutex<Option<Result<Outcome<S>, SuiteError>>>;
+
 /// A folder of runs.
 pub struct Suite {
     folder: PathBuf,
@@ -231,8 +234,7 @@ impl Suite {
         self.watch.begin(runs.len());
         let workers = self.threads.clamp(1, runs.len().max(1));
         let next = Mutex::new(0..runs.len());
-        let outcomes: Vec<Mutex<Option<Result<Outcome<S>, SuiteError>>>> =
-            runs.iter().map(|_| Mutex::new(None)).collect();
+        let outcomes: Vec<Place<S>> = runs.iter().map(|_| Mutex::new(None)).collect();
         let take = || next.lock().ok().and_then(|mut numbers| numbers.next());
         std::thread::scope(|scope| -> Result<(), SuiteError> {
             for _ in 0..workers {
