@@ -189,6 +189,9 @@ pub fn counted(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
+/// Where what a run came to is put.
+type Place<S> = Mutex<Option<Result<Outcome<S>, SuiteError>>>;
+
 /// A folder of runs.
 pub struct Suite {
     folder: PathBuf,
