@@ -36,8 +36,8 @@ mod _organza {
     #[pymodule_export]
     use super::{
         accounting::{
-            calibrate_event, calibrate_rate, calibrate_steps, calibrate_training, curve, lower_bound,
-            price,
+            calibrate_event, calibrate_rate, calibrate_steps, calibrate_training, curve,
+            lower_bound, price,
         },
         event::Event,
         mechanisms::{noisy_count, noisy_histogram, noisy_items},

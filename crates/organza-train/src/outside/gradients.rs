@@ -110,7 +110,8 @@ impl Places {
             let Lookups { table, per_example, rows, values, pool } = *lookups;
             let (dimensions, bag) = (self.tables[table].1, lookups.bag());
             let own = examples.start * per_example..examples.end * per_example;
-            let values = values[own.start / bag * dimensions..own.end / bag * dimensions].chunks(dimensions);
+            let values =
+                values[own.start / bag * dimensions..own.end / bag * dimensions].chunks(dimensions);
             for (bag, values) in rows[own].chunks(bag).zip(values) {
                 let factor = pool.map_or(1.0, |pool| pool.factor(bag));
                 for row in bag {

@@ -167,16 +167,7 @@ impl NetworkSteps {
             }
             None => None,
         };
-        Ok(Self {
-            session,
-            plan,
-            sampler,
-            state,
-            paid: None,
-            drawn: None,
-            journal,
-            seconds: 0.0,
-        })
+        Ok(Self { session, plan, sampler, state, paid: None, drawn: None, journal, seconds: 0.0 })
     }
 
     /// The steps that were made, and those that there are.

@@ -31,7 +31,13 @@ fn settings(selects: bool) -> NetworkSettings {
         Dense { name: "dense.weight".into(), shape: vec![1, 4] },
         Dense { name: "dense.bias".into(), shape: vec![1] },
     ];
-    NetworkSettings { engine, tables: vec![table("one"), table("other")], dense, per_unit: None, one_at_a_time: true }
+    NetworkSettings {
+        engine,
+        tables: vec![table("one"), table("other")],
+        dense,
+        per_unit: None,
+        one_at_a_time: true,
+    }
 }
 
 fn data() -> NetworkData {
