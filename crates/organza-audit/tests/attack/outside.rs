@@ -12,8 +12,11 @@ use organza_train::outside::{
 use organza_train::settings::{EngineSettings, Steps};
 use std::path::Path;
 
-/// Units that both neighbours have; the one in question has as many examples as all others together.
+/// Units that both neighbours have, with an example each.
 const UNITS: u64 = 30;
+/// The examples of the unit in question, whose gradients nothing but the clip holds down.
+const OWN: u64 = 600;
+const STEEP: f32 = 50.0;
 const DIMENSIONS: usize = 8;
 /// A table that is kept up to date at every step, and one that is not.
 const NARROW: u64 = 40;
@@ -28,7 +31,7 @@ enum Fault {
     None,
     /// A clip that cuts nothing, and the noise of the one that is promised.
     NoClip,
-    /// A fiftieth of the noise.
+    /// A small part of the noise.
     LittleNoise,
     /// Each example of the unit in question is a unit.
     Split,
@@ -62,8 +65,9 @@ impl Way {
                 Selection { rule, by: By::Row, draws: Some(8), ..Selection::default() };
         }
         let deviating = match self.fault {
-            Fault::NoClip => Some((1e3, 0.03)),
-            Fault::LittleNoise => Some((1.0, 0.6)),
+            // About 60 deviations of a unit are promised.
+            Fault::NoClip => Some((1e6, 6e-5)),
+            Fault::LittleNoise => Some((1.0, 0.1)),
             _ => None,
         };
         if let Some((clip, noise)) = deviating {
@@ -82,7 +86,7 @@ impl Way {
     }
 
     fn run(&self, with: bool, folder: &Path) -> Result<(), NetworkError> {
-        let own = if with { UNITS } else { 0 };
+        let own = if with { OWN } else { 0 };
         let mut ends: Vec<u64> = (1..=UNITS).collect();
         match self.fault {
             Fault::Split => ends.extend(UNITS + 1..=UNITS + own),
@@ -102,9 +106,14 @@ impl Way {
             let rows: Vec<i64> = part.examples.iter().map(row).collect();
             let mut values = Vec::new();
             steps.read(0, &rows, None, &mut values)?;
-            let slope = |value: &f32| 4.0 * value + 0.5;
-            let values: Vec<f32> = values.iter().map(slope).collect();
-            let dense = vec![0.5; 3 * part.examples.len()];
+            let steep = |example: u64| if example < UNITS { 1.0 } else { STEEP };
+            let each = part.examples.iter().map(|example| steep(*example));
+            let slopes = values
+                .chunks(DIMENSIONS)
+                .zip(each.clone())
+                .flat_map(|(row, steep)| row.iter().map(move |value| steep * (4.0 * value + 0.5)));
+            let values: Vec<f32> = slopes.collect();
+            let dense: Vec<f32> = each.flat_map(|steep| [0.5 * steep; 3]).collect();
             let lookups =
                 [Lookups { table: 0, per_example: 1, rows: &rows, values: &values, pool: None }];
             steps.add(&Gradients { lookups: &lookups, dense: &dense })?;
@@ -151,7 +160,7 @@ fn networks_give_no_membership_away() {
         Way { select: Some(SelectionRule::SparseVector), ..PLAIN },
         Way {
             rows: WIDE,
-            select: Some(SelectionRule::Exponential),
+            select: Some(SelectionRule::NoisyMax),
             optimizer: OptimizerName::ADAM,
             ..PLAIN
         },
