@@ -100,11 +100,13 @@ def test_a_finished_run_is_read_if_its_driver_died_then(tmp_path: Path) -> None:
     shards = split(events(), "who", 2)
     folder = tmp_path / "run"
     task = distributed.plan(shop(folder=folder), folder)
+    finished = False
     while task is not None:
         task, state = distributed.merge(
             folder, [distributed.count(task, shard, number, 2) for number, shard in enumerate(shards)]
         )
-    assert state["finished"]
+        finished = state["finished"]
+    assert finished
     found = distributed.fit(shop(folder=folder), shards, map=dying(0))
     assert len(found.items_) > 0
     with pytest.raises(SettingsError, match="not empty"):

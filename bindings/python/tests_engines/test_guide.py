@@ -15,7 +15,7 @@ GUIDE = Path(__file__).parents[3] / "docs" / "guide" / "distributed.md"
 def test_every_command_of_the_guide(tmp_path: Path) -> None:
     """From a CSV to recommendations, in the order of the guide, in an empty folder with this CSV."""
     tastes = [["tent", "map", "rucksack", "stove"], ["novel", "lamp", "armchair", "blanket"]]
-    rows = [f"c{n},{tastes[n % 2][(n // 2 + step) % 4]}\n" for n in range(4000) for step in (0, 1)]
+    rows = [f"c{n},{tastes[n % 2][(n // 2 + step) % 4]}\n" for n in range(4000) for step in (0, 1, 2)]
     (tmp_path / "events.csv").write_text("customer,article\n" + "".join(rows))
     blocks = re.findall(r"^```sh\n(.*?)^```", GUIDE.read_text(), flags=re.M | re.S)
     assert len(blocks) >= 3

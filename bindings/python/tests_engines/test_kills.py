@@ -109,10 +109,10 @@ def test_workers_are_killed(
         assert left(fitted) == alone[name]
         del fitted
         fits += 1
+        print(f"{WORKERS - killer.left} workers were killed in {fits} fits", flush=True)
     killer.ended.set()
     killer.join()
     nothing_left(places)
-    print(f"{WORKERS} workers were killed in {fits} fits")
 
 
 def test_a_node_dies(cluster: Any, alone: Left) -> None:
@@ -164,5 +164,5 @@ def test_drivers_are_killed(cluster: Any, alone: Left, tmp_path: Path) -> None:
         beside = {path.name for path in folder.parent.iterdir()}
         assert beside <= {"run", "run.vocabulary_file.txt"}
         runs += 1
+        print(f"{kills} drivers were killed in {runs} runs", flush=True)
     nothing_left(places)
-    print(f"{DRIVERS} drivers were killed in {runs} runs")

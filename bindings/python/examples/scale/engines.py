@@ -90,7 +90,7 @@ def main() -> None:
     from organza.distributed import spark as on_spark
 
     for workers in (2, 4):
-        ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False)
+        ray.init(address="local", num_cpus=workers, include_dashboard=False, log_to_driver=False)
         for how in ("first", "again"):
             row(
                 f"Ray, {workers} workers, {how}",
