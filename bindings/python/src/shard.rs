@@ -41,7 +41,7 @@ pub(crate) fn count<'py>(
     let (rows, feeding) = match data.cast::<Data>() {
         Ok(data) => {
             let (handed, feeding) = data.get().take()?;
-            (Rows::Handed(handed), feeding)
+            (Rows::Handed(Box::new(handed)), feeding)
         }
         Err(_) => (Rows::Path(data.extract::<PathBuf>()?), Arc::default()),
     };

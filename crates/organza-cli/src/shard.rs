@@ -27,7 +27,7 @@ pub enum Rows {
     /// A file or a folder.
     Path(PathBuf),
     /// What a program hands over.
-    Handed(Handed),
+    Handed(Box<Handed>),
 }
 
 /// How far a run of shards has come.
@@ -111,8 +111,10 @@ impl Sharded for RecommenderRun {
                 let format = settings.data.as_ref().and_then(|data| data.format);
                 of_table(&Table::open(&path, format)?)
             }
-            Rows::Handed(Handed::Table(table)) => of_table(&table),
-            Rows::Handed(handed) => handed.events(settings),
+            Rows::Handed(handed) => match *handed {
+                Handed::Table(table) => of_table(&table),
+                handed => handed.events(settings),
+            },
         }
     }
 }
@@ -125,7 +127,7 @@ impl Rows {
                 *path = Some(given);
                 Handed::Nothing
             }
-            Self::Handed(handed) => handed,
+            Self::Handed(handed) => *handed,
         }
     }
 }
