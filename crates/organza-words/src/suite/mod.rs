@@ -137,9 +137,6 @@ impl Watch for () {
     }
 }
 
-/// Where the outcome of a run is put by whichever thread makes it.
-type Place<S> = Mutex<Option<Result<Outcome<S>, SuiteError>>>;
-
 /// Why a suite has not come to its end; what was done stays, and can go on.
 #[derive(Debug, Error)]
 pub enum SuiteError {
