@@ -15,7 +15,7 @@ use std::path::Path;
 /// Units that both neighbours have, with an example each.
 const UNITS: u64 = 30;
 /// The examples of the unit in question, whose gradients nothing but the clip holds down.
-const OWN: u64 = 600;
+const OWN: u64 = 6_000;
 const STEEP: f32 = 50.0;
 const DIMENSIONS: usize = 8;
 /// A table that is kept up to date at every step, and one that is not.
@@ -67,7 +67,7 @@ impl Way {
         let deviating = match self.fault {
             // About 60 deviations of a unit are promised.
             Fault::NoClip => Some((1e6, 6e-5)),
-            Fault::LittleNoise => Some((1.0, 0.1)),
+            Fault::LittleNoise => Some((1.0, 0.01)),
             _ => None,
         };
         if let Some((clip, noise)) = deviating {
