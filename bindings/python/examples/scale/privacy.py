@@ -194,6 +194,7 @@ def draw(tables: list[dict[str, Any]], path: Path) -> None:
         ax.set_title(shown["name"], fontsize=10)
         ax.set_xlabel("users")
         ax.set_ylabel(f"epsilon at delta {DELTA:g}")
+        ax.minorticks_off()
         ax.legend(fontsize=7)
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})
