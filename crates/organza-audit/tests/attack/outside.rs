@@ -75,7 +75,8 @@ impl Way {
             engine.privacy.epsilon = None;
             engine.privacy.noise_multiplier = Some(noise);
         }
-        let (dimensions, deviation) = (DIMENSIONS as u64, 0.1);
+        // So small that noise, and not chance at the start, hides the unit.
+        let (dimensions, deviation) = (DIMENSIONS as u64, 1e-4);
         NetworkSettings {
             engine,
             tables: vec![Table { name: "table".into(), rows: self.rows, dimensions, deviation }],
