@@ -31,13 +31,16 @@ impl Storage<'_> {
     }
 }
 
+/// What fills pieces of first weights.
+type Fill<'a> = dyn FnMut(&mut [f32]) + 'a;
+
 /// First weights that are made piece by piece, for tables that do not fit into memory.
 ///
 /// # Privacy
 /// As [`Start`](crate::Start): a function of chance and of what was released.
 pub struct FirstWeights<'a> {
     largest: f32,
-    fill: Box<dyn FnMut(&mut [f32]) + 'a>,
+    fill: Box<Fill<'a>>,
 }
 
 impl<'a> FirstWeights<'a> {
