@@ -31,7 +31,7 @@ impl Storage<'_> {
     }
 }
 
-/// Makes the next piece of first weights.
+/// What fills pieces of first weights.
 type Fill<'a> = dyn FnMut(&mut [f32]) + 'a;
 
 /// First weights that are made piece by piece, for tables that do not fit into memory.
