@@ -92,7 +92,7 @@ pub(crate) fn for_shard<'py>(
     task: &[u8],
     shard: u32,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let task = organza_cli::shard::for_shard(task, shard).map_err(|error| raise(&error))?;
+    let task = shard::for_shard(task, shard).map_err(|error| raise(&error))?;
     Ok(PyBytes::new(py, &task))
 }
 
