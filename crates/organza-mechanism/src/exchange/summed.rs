@@ -33,7 +33,7 @@ pub(crate) trait Summed: Sized {
     fn told(released: &Self::Released) -> Told;
 
     /// What was released, from what another machine was told; none if it is something else.
-    fn from_told(self, told: Told, private: bool) -> Option<Self::Released>;
+    fn with_told(self, told: Told, private: bool) -> Option<Self::Released>;
 }
 
 /// Released numbers: by cell, in their order, or all in their places.
@@ -125,7 +125,7 @@ impl Release {
         match exchange.turn(&round, plan)? {
             Turn::Released(bytes) => {
                 let told = Told::from_bytes(&bytes).ok_or_else(other)?;
-                sum.from_told(told, private).ok_or_else(other)
+                sum.with_told(told, private).ok_or_else(other)
             }
             Turn::Count => {
                 exchange.hand_on(&round, plan, sum.into_sums());

@@ -140,7 +140,7 @@ impl Summed for GramSum {
         Told::Places(released.cells().iter().map(|cell| cell.to_bits()).collect())
     }
 
-    fn from_told(self, told: Told, private: bool) -> Option<NoisyGram> {
+    fn with_told(self, told: Told, private: bool) -> Option<NoisyGram> {
         let Told::Places(cells) = told else { return None };
         let cells: Vec<f32> = cells.into_iter().map(f32::from_bits).collect();
         (cells.len() == self.cells.len()).then(|| NoisyGram::of_cells(self.plan, cells, private))

@@ -123,7 +123,7 @@ impl Summed for Histogram {
         Told::Cells(released.in_steps().to_vec())
     }
 
-    fn from_told(self, told: Told, private: bool) -> Option<NoisyHistogram> {
+    fn with_told(self, told: Told, private: bool) -> Option<NoisyHistogram> {
         let Told::Cells(cells) = told else { return None };
         NoisyHistogram::of_steps(self.plan, cells, private)
     }
