@@ -140,6 +140,7 @@ def test_drivers_are_killed(cluster: Any, tmp_path: Path) -> None:
     # A certificate names the file of a list, which stands beside a folder that has a name.
     expected = {}
     for name in NAMES:
+        (tmp_path / name).mkdir()
         estimator(name, folder=tmp_path / name / "run").fit(data(name))
         expected[name] = released(tmp_path / name / "run")
     kills = runs = 0

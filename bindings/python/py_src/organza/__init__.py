@@ -25,7 +25,7 @@ from organza.exceptions import (
 )
 
 if TYPE_CHECKING:
-    from organza import accounting, audit, ledger, mechanisms, plots
+    from organza import accounting, audit, distributed, ledger, mechanisms, plots
     from organza._logistic import LogisticRegression
     from organza._recommender import Recommender
     from organza._regression import LinearRegression, PoissonRegression
@@ -48,6 +48,7 @@ __all__ = [
     "__version__",
     "accounting",
     "audit",
+    "distributed",
     "ledger",
     "mechanisms",
     "plots",
@@ -61,7 +62,7 @@ _PLACES = {
     "Typeahead": "_typeahead",
     "WordVectors": "_words",
 }
-_MODULES = ("accounting", "audit", "ledger", "mechanisms", "plots")
+_MODULES = ("accounting", "audit", "distributed", "ledger", "mechanisms", "plots")
 
 
 def __getattr__(name: str) -> Any:
