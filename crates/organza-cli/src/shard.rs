@@ -23,7 +23,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Rows that a worker looks through for those of its shard.
-#[expect(clippy::large_enum_variant, reason = "a worker has one of them")]
 pub enum Rows {
     /// A file or a folder.
     Path(PathBuf),
