@@ -67,6 +67,9 @@ impl Buckets {
     /// of e is W v t^2 (C - p W) / variance of C - p W. The t of a column is that under which its cells are likeliest (empirical
     /// Bayes).
     ///
+    /// W is taken for (p C + (1 - p) (W - C)) / (p^2 + (1 - p)^2), whose noise is independent of that of C - p W. By the sum of both
+    /// cells, buckets that only noise filled would all seem to be clicked.
+    ///
     /// # Privacy
     /// A post-processing: it sees noisy cells and public numbers alone.
     pub(crate) fn of(layout: &Layout, cells: &[f64], deviation: f64) -> Self {
@@ -74,10 +77,9 @@ impl Buckets {
         let clicks: f64 = cells.iter().skip(1).step_by(2).sum();
         let views: f64 = cells.iter().sum();
         let rate = (clicks / views.max(1.0)).clamp(LEAST_RATE, 1.0 - LEAST_RATE);
-        let known = Known {
-            variance: rate * (1.0 - rate),
-            noise: (scale * deviation).powi(2) * ((1.0 - rate).powi(2) + rate.powi(2)),
-        };
+        let squares = (1.0 - rate).powi(2) + rate.powi(2);
+        let known =
+            Known { variance: rate * (1.0 - rate), noise: (scale * deviation).powi(2) * squares };
         let mut buckets = Self {
             intercept: libm::log(rate / (1.0 - rate)),
             log_odds: Vec::with_capacity(cells.len() / 2),
@@ -87,7 +89,8 @@ impl Buckets {
             let cells = &cells[2 * range.start as usize..2 * range.end as usize];
             let of_cell = |pair: &[f64]| {
                 let (without, with) = (scale * pair[0], scale * pair[1]);
-                ((without + with).max(0.0), (1.0 - rate) * with - rate * without)
+                let views = (rate * with + (1.0 - rate) * without) / squares;
+                (views.max(0.0), (1.0 - rate) * with - rate * without)
             };
             let cells: Vec<(f64, f64)> = cells.chunks_exact(2).map(of_cell).collect();
             let prior = known.likeliest(&cells);

@@ -40,7 +40,7 @@ impl Clicks {
         });
         let row = |at: u32| {
             let name = if self.row_by_row { format!("last{at}") } else { "last".to_owned() };
-            format!("{name},a{},900,1\n", common + at % RARE)
+            format!("{name},a{},900,{}\n", common + at % RARE, at % 2)
         };
         let last = (0..ROWS).filter(|_| neighbour == Neighbour::With).map(row);
         "user,ad,seen,clicked\n".to_owned() + &shared.chain(last).collect::<String>()
