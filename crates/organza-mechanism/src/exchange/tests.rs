@@ -108,7 +108,13 @@ fn histograms_of_shards_have_the_bits_of_one_machine() {
     for plan in [
         cells(40, Bound::Total(3), laplace(0.5), None),
         cells(40, Bound::Norm(1.5), gaussian, None),
-        cells(1 << 40, Bound::Norm(1.5), gaussian, Some(9.0)),
+        // A bar of 12 deviations, which no empty cell reaches.
+        cells(
+            1 << 40,
+            Bound::Norm(1.5),
+            CountNoise::RoundedGaussian { multiplier: 0.5 },
+            Some(9.0),
+        ),
     ] {
         let run = |source: &RandomSource, units: &[u32]| histogram(&plan, source, units);
         let whole = run(&source(), &units).unwrap();
@@ -299,7 +305,7 @@ fn sums_are_noted_whatever_their_order() {
 /// That is why the shard of a unit is a hash of its name, and no worker takes rows of another shard.
 #[test]
 fn a_unit_in_two_shards_exceeds_its_bound() {
-    let plan = cells(40, Bound::Total(1), laplace(40.0), None);
+    let plan = cells(40, Bound::Total(1), laplace(30.0), None);
     let run = |source: &RandomSource, units: &[u32]| histogram(&plan, source, units);
     let total = |of: u32, shards: &[&[u32]]| {
         let parts = (0..of).zip(shards);
