@@ -108,11 +108,22 @@ fn pairs_count_both_of_their_words() {
     assert!(matches!(PrivateVocabularyPlan::new(no_window), Err(DataError::NoWindow)));
 }
 
-/// Of the many words of a line at most so many count, another choice in each line.
+/// Of the many words of a line at most so many count, another choice in each line that is not the same.
 #[test]
 fn long_lines_are_cut_without_favour() {
-    let line = "a b c d e f g h";
-    let text = read(&[line; 400], Layout::Lines).unwrap();
+    // The same words in as many orders.
+    let line = |number: usize| {
+        let (mut words, mut number) = (vec!["a", "b", "c", "d", "e", "f", "g", "h"], number);
+        let mut next = || {
+            let place = number % words.len();
+            number /= words.len();
+            words.remove(place)
+        };
+        (0..8).map(|_| next()).collect::<Vec<_>>().join(" ")
+    };
+    let lines: Vec<String> = (0..400).map(line).collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let text = read(&lines, Layout::Lines).unwrap();
     let (found, counts) = release(&text, settings(Unit::Line, 2), 3).unwrap();
     assert_eq!(found.len(), 8);
     assert_eq!(counts.iter().sum::<f64>(), 800.0);
