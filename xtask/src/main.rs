@@ -27,7 +27,7 @@ Usage:
                                  attack everything that a command can reach, which takes hours, or only what has
                                  all WORDs in its name
   cargo xtask torch              check `organza.torch`, which installs PyTorch (5.5 GB)
-  cargo xtask engines            check runs on Ray and Spark, and the recipes for Beam and Daft, which installs them (1.8 GB)
+  cargo xtask engines            check runs on Ray and Spark, and the recipes for Beam and Daft, which installs them (2 GB)
   cargo xtask wheel              build the wheel of the Python package that is published";
 
 fn main() -> ExitCode {

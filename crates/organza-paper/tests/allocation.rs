@@ -1,6 +1,6 @@
 //! Steps allocate nothing once memory is warm.
 //!
-//! The one place with `unsafe`: an allocator that counts has to be an allocator, and passes everything on.
+//! Its `unsafe` is of the trait: an allocator that counts has to be an allocator, and passes everything on.
 #![allow(missing_docs, unsafe_code, clippy::unwrap_used)]
 
 use organza_paper::bench::{BenchSettings, bench};

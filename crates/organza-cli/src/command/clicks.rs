@@ -136,7 +136,7 @@ struct Rows {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Model")]
 struct Training {
-    /// How it is trained [default: the best in our experiments]
+    /// How it is trained [default: one-shot; of a factorisation machine one-shot-dpsgd]
     #[arg(long, value_parser = named::<Method>(Method::NAMES))]
     method: Option<Method>,
     /// What is trained
