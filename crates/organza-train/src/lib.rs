@@ -22,6 +22,7 @@ mod export;
 mod fingerprint;
 mod folder;
 pub mod metrics;
+mod notes;
 mod optimizer;
 pub mod outside;
 mod phases;

@@ -1,6 +1,7 @@
 //! The journal since the last checkpoint: what is made again has to be made in the same way.
 
 use crate::folder::{FolderError, RunFolder};
+use crate::notes::Notes;
 use std::collections::BTreeMap;
 
 const FILE: &str = "journal.txt";
@@ -22,6 +23,7 @@ const FILE: &str = "journal.txt";
 /// One process at a time has the journal: that which has the ledger of the run, whose lock ends with the process.
 #[derive(Debug)]
 pub(super) struct Journal {
+    notes: Notes,
     /// What was done in each step, in its order.
     done: BTreeMap<u64, Vec<u64>>,
     /// How much of a step this process has done.
@@ -29,38 +31,28 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// What was written before the run was stopped. A torn last line is of something that was not handed out.
-    pub(super) fn read(folder: &RunFolder) -> Result<Self, FolderError> {
-        let bytes = folder.read(&folder.private(FILE))?.unwrap_or_default();
-        let text = String::from_utf8_lossy(&bytes);
-        let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
-        if whole.len() < text.len() {
-            folder.write(&folder.private(FILE), whole.as_bytes())?;
-        }
+    /// What was written since the checkpoint after `steps` steps.
+    pub(super) fn open(folder: &RunFolder, steps: u64) -> Result<Self, FolderError> {
+        let (notes, lines) = Notes::open(folder, FILE, steps)?;
         let mut done = BTreeMap::<u64, Vec<u64>>::new();
-        for line in whole.lines() {
+        for line in lines {
             let Some((step, digest)) = line.split_once(' ') else { continue };
             if let (Ok(step), Ok(digest)) = (step.parse(), u64::from_str_radix(digest, 16)) {
                 done.entry(step).or_default().push(digest);
             }
         }
-        Ok(Self { done, now: (0, 0) })
+        Ok(Self { notes, done, now: (0, 0) })
     }
 
     /// Notes what is done next in a step; false if something else was done there before.
-    pub(super) fn note(
-        &mut self,
-        folder: &RunFolder,
-        step: u64,
-        digest: u64,
-    ) -> Result<bool, FolderError> {
+    pub(super) fn note(&mut self, step: u64, digest: u64) -> Result<bool, FolderError> {
         let place = if self.now.0 == step { self.now.1 } else { 0 };
         let done = self.done.entry(step).or_default();
         match done.get(place) {
             Some(before) if *before != digest => return Ok(false),
             Some(_) => {}
             None => {
-                folder.append(&folder.private(FILE), &format!("{step} {digest:016x}"))?;
+                self.notes.add(&format!("{step} {digest:016x}"))?;
                 done.push(digest);
             }
         }
@@ -68,10 +60,10 @@ impl Journal {
         Ok(true)
     }
 
-    /// Forgets all steps, after a checkpoint that holds them.
-    pub(super) fn clear(&mut self, folder: &RunFolder) -> Result<(), FolderError> {
+    /// Forgets all steps, beside a checkpoint after `steps` steps that holds them.
+    pub(super) fn clear(&mut self, steps: u64) -> Result<(), FolderError> {
         self.done.clear();
-        folder.write(&folder.private(FILE), b"")
+        self.notes.clear(steps)
     }
 }
 

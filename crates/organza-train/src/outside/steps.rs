@@ -158,7 +158,7 @@ impl NetworkSteps {
         let sampler = sampler.ok_or(RunError::NoPurse)?;
         let journal = match saved {
             Some(folder) => {
-                let journal = Journal::read(folder)?;
+                let journal = Journal::open(folder, state.tables.steps())?;
                 // What the dense part began with is known to whoever begins, and to nobody who goes on.
                 if state.tables.steps() == 0 {
                     state.save(folder)?;
@@ -255,9 +255,7 @@ impl NetworkSteps {
         }
         if let Some(journal) = &mut self.journal {
             let step = self.state.tables.steps();
-            let (folder, _) = self.session.books.purse()?;
-            let folder = folder.ok_or(RunError::NoPurse)?;
-            if !journal.note(folder, step, digest_of_rows(table, rows))? {
+            if !journal.note(step, digest_of_rows(table, rows))? {
                 return Err(NetworkError::Diverged(step));
             }
         }
@@ -342,12 +340,10 @@ impl NetworkSteps {
     fn make(&mut self) -> Result<(), NetworkError> {
         let Some(Drawn { step, sums, .. }) = self.drawn.take() else { return Ok(()) };
         let sum = PartSum::join(sums).expect("all parts of one batch are there once");
-        if let Some(journal) = &mut self.journal {
-            let (folder, _) = self.session.books.purse()?;
-            let folder = folder.ok_or(RunError::NoPurse)?;
-            if !journal.note(folder, step, sum.digest())? {
-                return Err(NetworkError::Diverged(step));
-            }
+        if let Some(journal) = &mut self.journal
+            && !journal.note(step, sum.digest())?
+        {
+            return Err(NetworkError::Diverged(step));
         }
         release(sum, &mut self.state.tables, &mut self.state.clip);
         self.state.add_to_average(&self.plan);
@@ -358,7 +354,7 @@ impl NetworkSteps {
             let (folder, _) = self.session.books.purse()?;
             let folder = folder.ok_or(RunError::NoPurse)?;
             self.state.save(folder)?;
-            journal.clear(folder)?;
+            journal.clear(done)?;
         }
         Ok(())
     }

@@ -130,10 +130,10 @@ impl<A: Application> StepDriver<A> {
         let source = session.books.source().clone();
         let (folder, purse) = session.books.purse()?;
         let folder = folder.ok_or(RunError::NoPurse)?;
-        let journal = Journal::open(folder)?;
         let task = session.application.task();
         let (sampler, state) =
             opened_as(PURPOSE, task, &plan, Some(folder), &source, start, purse, &mut ())?;
+        let journal = Journal::open(folder, state.tables.steps())?;
         let sampler = sampler.ok_or(RunError::NoPurse)?;
         let settings = sampler.worker_settings();
         let settings =
@@ -209,12 +209,8 @@ impl<A: Application> StepDriver<A> {
         if rows.iter().any(|row| tables.shape().row(*row).is_none()) {
             return Err(MessageError::Damaged("list of rows").into());
         }
-        if tables.owed_noise().is_some() {
-            let (folder, _) = self.session.books.purse()?;
-            let folder = folder.ok_or(RunError::NoPurse)?;
-            if !self.journal.note_rows(folder, order.step, &rows)? {
-                return Err(RemoteError::Diverged(order.step));
-            }
+        if tables.owed_noise().is_some() && !self.journal.note_rows(order.step, &rows)? {
+            return Err(RemoteError::Diverged(order.step));
         }
         let mut bytes = begin_rows(&order, &rows);
         settled(tables, &rows, |values| {
@@ -252,17 +248,16 @@ impl<A: Application> StepDriver<A> {
         let batch = self.batch.take().ok_or(RemoteError::NotOrdered)?;
         let step = batch.order().step;
         let sum = batch.join().ok_or(RemoteError::NotOrdered)?;
-        let (folder, _) = self.session.books.purse()?;
-        let folder = folder.ok_or(RunError::NoPurse)?;
-        if !self.journal.note_sum(folder, step, sum.digest())? {
+        if !self.journal.note_sum(step, sum.digest())? {
             return Err(RemoteError::Diverged(step));
         }
         release(sum, &mut self.state.tables, &mut self.state.clip);
         self.state.add_to_average(&self.plan);
         let done = step + 1;
         if done.is_multiple_of(self.plan.checkpoint_every) || done == self.plan.steps {
-            self.state.save(folder)?;
-            self.journal.clear(folder)?;
+            let (folder, _) = self.session.books.purse()?;
+            self.state.save(folder.ok_or(RunError::NoPurse)?)?;
+            self.journal.clear(done)?;
         }
         self.seconds += begun.elapsed().as_secs_f64();
         Ok(())

@@ -1,6 +1,7 @@
 //! The journal of a driver: a step that is made again has to be made of the same sum, from the same rows.
 
 use crate::folder::{FolderError, RunFolder};
+use crate::notes::Notes;
 use std::collections::{BTreeMap, BTreeSet};
 
 const FILE: &str = "steps.txt";
@@ -19,22 +20,17 @@ const FILE: &str = "steps.txt";
 /// One process at a time has it: the one that has locked the ledger of the run.
 #[derive(Debug)]
 pub(super) struct Journal {
+    notes: Notes,
     made: BTreeMap<u64, u64>,
     read: BTreeMap<u64, BTreeSet<u32>>,
 }
 
 impl Journal {
-    /// What was written before the driver was stopped. A torn last line is of something that was not handed out, and of noise
-    /// that was not drawn.
-    pub(super) fn open(folder: &RunFolder) -> Result<Self, FolderError> {
-        let bytes = folder.read(&folder.private(FILE))?.unwrap_or_default();
-        let text = String::from_utf8_lossy(&bytes);
-        let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
-        if whole.len() < text.len() {
-            folder.write(&folder.private(FILE), whole.as_bytes())?;
-        }
+    /// What was written since the checkpoint after `steps` steps.
+    pub(super) fn open(folder: &RunFolder, steps: u64) -> Result<Self, FolderError> {
+        let (notes, lines) = Notes::open(folder, FILE, steps)?;
         let (mut made, mut read) = (BTreeMap::new(), BTreeMap::<u64, BTreeSet<u32>>::new());
-        for line in whole.lines() {
+        for line in lines {
             let mut words = line.split(' ');
             let Some(step) = words.next().and_then(|word| word.parse().ok()) else { continue };
             match words.next() {
@@ -49,7 +45,7 @@ impl Journal {
                 _ => {}
             }
         }
-        Ok(Self { made, read })
+        Ok(Self { notes, made, read })
     }
 
     /// The rows that were read at a step.
@@ -58,12 +54,7 @@ impl Journal {
     }
 
     /// Notes rows that are about to be read; false if the step was made without some of them before.
-    pub(super) fn note_rows(
-        &mut self,
-        folder: &RunFolder,
-        step: u64,
-        rows: &[u32],
-    ) -> Result<bool, FolderError> {
+    pub(super) fn note_rows(&mut self, step: u64, rows: &[u32]) -> Result<bool, FolderError> {
         let known = self.read.entry(step).or_default();
         let fresh: Vec<u32> = rows.iter().copied().filter(|row| !known.contains(row)).collect();
         if fresh.is_empty() {
@@ -73,33 +64,28 @@ impl Journal {
             return Ok(false);
         }
         let words: Vec<String> = fresh.iter().map(u32::to_string).collect();
-        folder.append(&folder.private(FILE), &format!("{step} rows {}", words.join(" ")))?;
+        self.notes.add(&format!("{step} rows {}", words.join(" ")))?;
         known.extend(fresh);
         Ok(true)
     }
 
     /// Notes what a step is made of; false if it was made of something else before.
-    pub(super) fn note_sum(
-        &mut self,
-        folder: &RunFolder,
-        step: u64,
-        digest: u64,
-    ) -> Result<bool, FolderError> {
+    pub(super) fn note_sum(&mut self, step: u64, digest: u64) -> Result<bool, FolderError> {
         match self.made.get(&step) {
             Some(before) => Ok(*before == digest),
             None => {
-                folder.append(&folder.private(FILE), &format!("{step} sum {digest:016x}"))?;
+                self.notes.add(&format!("{step} sum {digest:016x}"))?;
                 self.made.insert(step, digest);
                 Ok(true)
             }
         }
     }
 
-    /// Forgets all steps, after a checkpoint that holds them.
-    pub(super) fn clear(&mut self, folder: &RunFolder) -> Result<(), FolderError> {
+    /// Forgets all steps, beside a checkpoint after `steps` steps that holds them.
+    pub(super) fn clear(&mut self, steps: u64) -> Result<(), FolderError> {
         self.made.clear();
         self.read.clear();
-        folder.write(&folder.private(FILE), b"")
+        self.notes.clear(steps)
     }
 }
 
@@ -112,25 +98,25 @@ mod tests {
     fn what_was_done_is_done_again_or_refused() {
         let place = tempfile::tempdir().unwrap();
         let folder = RunFolder::create(&place.path().join("run")).unwrap();
-        let mut journal = Journal::open(&folder).unwrap();
-        assert!(journal.note_rows(&folder, 3, &[7, 1]).unwrap());
-        assert!(journal.note_rows(&folder, 3, &[1, 9]).unwrap());
-        assert!(journal.note_sum(&folder, 3, 77).unwrap());
-        assert!(journal.note_rows(&folder, 4, &[2]).unwrap());
+        let mut journal = Journal::open(&folder, 0).unwrap();
+        assert!(journal.note_rows(3, &[7, 1]).unwrap());
+        assert!(journal.note_rows(3, &[1, 9]).unwrap());
+        assert!(journal.note_sum(3, 77).unwrap());
+        assert!(journal.note_rows(4, &[2]).unwrap());
         drop(journal);
         // Killed while it noted another row.
         let file = folder.private(FILE);
         let whole = std::fs::read_to_string(&file).unwrap();
         std::fs::write(&file, format!("{whole}4 rows 1")).unwrap();
-        let mut journal = Journal::open(&folder).unwrap();
+        let mut journal = Journal::open(&folder, 0).unwrap();
         assert_eq!((journal.rows(3), journal.rows(4)), (vec![1, 7, 9], vec![2]));
-        assert!(journal.note_rows(&folder, 3, &[9, 7]).unwrap());
-        assert!(!journal.note_rows(&folder, 3, &[8]).unwrap(), "it was made without this row");
-        assert!(!journal.note_sum(&folder, 3, 78).unwrap(), "it was made of another sum");
-        assert!(journal.note_sum(&folder, 3, 77).unwrap());
-        assert!(journal.note_rows(&folder, 4, &[12]).unwrap(), "it was not made");
-        journal.clear(&folder).unwrap();
+        assert!(journal.note_rows(3, &[9, 7]).unwrap());
+        assert!(!journal.note_rows(3, &[8]).unwrap(), "it was made without this row");
+        assert!(!journal.note_sum(3, 78).unwrap(), "it was made of another sum");
+        assert!(journal.note_sum(3, 77).unwrap());
+        assert!(journal.note_rows(4, &[12]).unwrap(), "it was not made");
+        journal.clear(5).unwrap();
         drop(journal);
-        assert!(Journal::open(&folder).unwrap().rows(4).is_empty());
+        assert!(Journal::open(&folder, 5).unwrap().rows(4).is_empty());
     }
 }
