@@ -19,7 +19,7 @@ type Answer = (f64, f64, Option<&'static str>, Option<f64>);
 
 /// What is asked.
 #[derive(Clone, Copy)]
-enum Asked {
+enum Measure {
     EpsilonAt(f64),
     DeltaAt(f64),
 }
@@ -49,15 +49,15 @@ impl Composed {
         })
     }
 
-    fn answer(&self, asked: Asked) -> Result<Answer, AccountError> {
+    fn answer(&self, asked: Measure) -> Result<Answer, AccountError> {
         Ok(match (self, asked) {
-            (Self::Pld(account), Asked::EpsilonAt(delta)) => by_pld(&account.epsilon(delta)?),
-            (Self::Pld(account), Asked::DeltaAt(epsilon)) => by_pld(&account.delta(epsilon)?),
-            (Self::Rdp(account), Asked::EpsilonAt(delta)) => {
+            (Self::Pld(account), Measure::EpsilonAt(delta)) => by_pld(&account.epsilon(delta)?),
+            (Self::Pld(account), Measure::DeltaAt(epsilon)) => by_pld(&account.delta(epsilon)?),
+            (Self::Rdp(account), Measure::EpsilonAt(delta)) => {
                 let (epsilon, order) = account.epsilon_with_order(delta)?;
                 (epsilon, delta, None, Some(order))
             }
-            (Self::Rdp(account), Asked::DeltaAt(epsilon)) => {
+            (Self::Rdp(account), Measure::DeltaAt(epsilon)) => {
                 (epsilon, account.delta(epsilon)?, None, None)
             }
         })
@@ -108,8 +108,8 @@ pub(crate) fn price(
     units: u64,
 ) -> PyResult<Answer> {
     let asked = match (delta, epsilon) {
-        (Some(delta), None) => Asked::EpsilonAt(delta),
-        (None, Some(epsilon)) => Asked::DeltaAt(epsilon),
+        (Some(delta), None) => Measure::EpsilonAt(delta),
+        (None, Some(epsilon)) => Measure::DeltaAt(epsilon),
         _ => return Err(SettingsError::new_err("give either `delta` or `epsilon`")),
     };
     let (relation, accountant) = (neighbouring(relation)?, Accountant::named(accountant, units)?);
@@ -134,9 +134,9 @@ pub(crate) fn curve<'py>(
         let composed = Composed::new(&events, relation, accountant, units)?;
         let value = |point: f64| {
             Ok(if asks_delta {
-                composed.answer(Asked::DeltaAt(point))?.1
+                composed.answer(Measure::DeltaAt(point))?.1
             } else {
-                composed.answer(Asked::EpsilonAt(point))?.0
+                composed.answer(Measure::EpsilonAt(point))?.0
             })
         };
         points.into_iter().map(value).collect::<Result<Vec<f64>, AccountError>>()

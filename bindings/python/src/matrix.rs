@@ -113,7 +113,7 @@ impl Sparse {
                 Err(DataError::new_err("the parts of this sparse matrix do not fit"))
             }
             Some(Problem::NotFinite) => Err(DataError::new_err(
-                "Input X contains NaN or infinity: mend or leave out such rows",
+                "Input X contains NaN or infinity: correct or leave out such rows",
             )),
         }
     }
@@ -150,12 +150,12 @@ enum Problem {
 }
 
 /// What persons did, in a matrix that scipy keeps.
-struct Kept {
+struct PersonMatrix {
     matrix: Sparse,
     full: Option<f64>,
 }
 
-impl LentRows for Kept {
+impl LentRows for PersonMatrix {
     fn persons(&self) -> usize {
         self.matrix.rows()
     }
@@ -188,7 +188,7 @@ pub(crate) fn histories(
             "there are negative values: a count or a weight is not negative",
         ));
     }
-    let rows = Arc::new(Kept { matrix, full: full_weight });
+    let rows = Arc::new(PersonMatrix { matrix, full: full_weight });
     Ok(Data::new(Handed::Histories(Histories::lent(items.len(), rows), items)))
 }
 

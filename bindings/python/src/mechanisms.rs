@@ -162,7 +162,7 @@ type NoisyCells<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<f64>>, f6
 
 /// Noisy counts of cells; the counts of a unit are a row of a sparse matrix.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "the parts of a matrix are three")]
+#[expect(clippy::too_many_arguments, reason = "a matrix has three parts")]
 pub(crate) fn noisy_histogram<'py>(
     py: Python<'py>,
     ends: PyReadonlyArray1<'py, i64>,

@@ -109,13 +109,13 @@ pub(crate) struct Purse {
     unit: Unit,
     neighbouring: Neighbouring,
     budget: Amount,
-    kept: Kept,
+    kept: Charges,
     /// The process that it belongs to.
     process: u32,
 }
 
 /// Where charges stand.
-enum Kept {
+enum Charges {
     /// As long as the process lives.
     Memory(Mutex<Ledger>),
     /// On the ledger of a data set.
@@ -132,7 +132,7 @@ impl Purse {
         let Header { unit, neighbouring, delta, .. } = *ledger.header();
         let DataSet { name, epsilon } = ledger.dataset().clone();
         let settings = LedgerSettings { path, dataset: Some(name) };
-        let kept = Kept::File { ledger, settings };
+        let kept = Charges::File { ledger, settings };
         Self { unit, neighbouring, budget: (epsilon, delta), kept, process: std::process::id() }
     }
 
@@ -145,11 +145,11 @@ impl Purse {
         let Self { unit, neighbouring, .. } = *self;
         match &self.kept {
             // A copy in a process that was forked would spend the same budget again.
-            Kept::Memory(_) if self.process != std::process::id() => {
+            Charges::Memory(_) if self.process != std::process::id() => {
                 let problem = "this budget is in the memory of another process: share a ledger, which is a file";
                 Err(BudgetError::new_err(problem))
             }
-            Kept::Memory(ledger) => {
+            Charges::Memory(ledger) => {
                 let event = Event::Approximate { epsilon, delta };
                 let charge = Charge::once(purpose, event).for_neighbours(neighbouring);
                 let budget = self.as_budget()?;
@@ -163,7 +163,7 @@ impl Purse {
                     Err(error) => Err(charge_error(error)),
                 }
             }
-            Kept::File { settings, .. } => {
+            Charges::File { settings, .. } => {
                 let purpose = purpose.to_owned();
                 let share = Share { purpose, epsilon, delta, unit, neighbouring };
                 let key = RandomSource::from_operating_system().map_err(run_error)?;
@@ -181,8 +181,8 @@ impl Purse {
     /// What was taken, in the order in which it was.
     fn taken(&self) -> PyResult<Vec<Taken>> {
         let charges: Vec<Charge> = match &self.kept {
-            Kept::Memory(ledger) => locked(ledger).charges().to_vec(),
-            Kept::File { ledger, .. } => {
+            Charges::Memory(ledger) => locked(ledger).charges().to_vec(),
+            Charges::File { ledger, .. } => {
                 let shares = ledger.shares().map_err(dataset_error)?;
                 shares.into_iter().map(|(charge, _)| charge).collect()
             }
@@ -248,7 +248,7 @@ impl Purse {
         Budget::new(epsilon, delta, neighbouring).map_err(settings_error)?;
         let header = Header::new(neighbouring, unit, delta);
         let ledger = Ledger::in_memory(header).map_err(ledger_error)?;
-        let kept = Kept::Memory(Mutex::new(ledger));
+        let kept = Charges::Memory(Mutex::new(ledger));
         Ok(Self { unit, neighbouring, budget: (epsilon, delta), kept, process: std::process::id() })
     }
 
@@ -301,8 +301,8 @@ impl Purse {
     #[getter]
     fn name(&self) -> Option<String> {
         match &self.kept {
-            Kept::Memory(_) => None,
-            Kept::File { ledger, .. } => Some(ledger.dataset().name.clone()),
+            Charges::Memory(_) => None,
+            Charges::File { ledger, .. } => Some(ledger.dataset().name.clone()),
         }
     }
 

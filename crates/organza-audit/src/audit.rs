@@ -47,13 +47,13 @@ impl Default for AuditOptions {
 pub enum AuditError {
     /// The run is not there, or not finished.
     #[error(
-        "{0} holds no finished run: train one by `organza train` or `organza typeahead`, or go on by `organza resume`"
+        "{0} holds no finished run: train one with `organza train` or `organza typeahead`, or go on with `organza resume`"
     )]
     NotFinished(String),
     /// Nothing was put into its data.
     #[error(
-        "{run} was trained without canaries, so there is nothing to look for: train by `{command} --canaries 1000 \
-         --canary-repeats 9`, or by `{command} --tossed-canaries 2000`"
+        "{run} was trained without canaries, so there is nothing to look for: train with `{command} --canaries 1000 \
+         --canary-repeats 9`, or with `{command} --tossed-canaries 2000`"
     )]
     NoCanaries {
         /// The folder of the run.

@@ -86,7 +86,7 @@ impl RankEvidence {
         } else {
             writeln!(
                 formatter,
-                "   No trace of the inserted phrases was found. That is no proof that there is none."
+                "   No trace of the inserted phrases was found. That does not prove that there is none."
             )?;
         }
         let side = if inserted.rejects { "above" } else { "below" };

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 /// What is asked of the accountants.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Asked {
+pub(crate) enum Measure {
     /// Epsilon at this delta.
     EpsilonAt {
         /// The probability of exceeding it.
@@ -30,16 +30,16 @@ pub(crate) struct Query<'a> {
     /// The relation that the answer is to speak about.
     pub(crate) neighbouring: Neighbouring,
     /// What is asked.
-    pub(crate) asked: Asked,
+    pub(crate) asked: Measure,
 }
 
 impl Query<'_> {
-    /// The answer by loss distributions, for someone with so many units.
+    /// The answer by loss distributions, for someone with this many units.
     pub(crate) fn guarantee(self, units: u64) -> Result<Guarantee, AccountError> {
         let account = pld::Accountant::new(self.neighbouring).group(units).compose(self.event)?;
         match self.asked {
-            Asked::EpsilonAt { delta } => account.epsilon(delta),
-            Asked::DeltaAt { epsilon } => account.delta(epsilon),
+            Measure::EpsilonAt { delta } => account.epsilon(delta),
+            Measure::DeltaAt { epsilon } => account.delta(epsilon),
         }
     }
 }
@@ -89,11 +89,11 @@ fn by_renyi_divergence(query: Query<'_>) -> Result<Answer, AccountError> {
     let Query { event, neighbouring, asked } = query;
     let account = rdp::Accountant::new(neighbouring).compose(event)?;
     let (epsilon, delta, order) = match asked {
-        Asked::EpsilonAt { delta } => {
+        Measure::EpsilonAt { delta } => {
             let (epsilon, order) = account.epsilon_with_order(delta)?;
             (epsilon, delta, Some(order))
         }
-        Asked::DeltaAt { epsilon } => (epsilon, account.delta(epsilon)?, None),
+        Measure::DeltaAt { epsilon } => (epsilon, account.delta(epsilon)?, None),
     };
     let accountant = Accountant::Rdp;
     Ok(Answer { order, ..Answer::plain(epsilon, delta, accountant, neighbouring) })
@@ -105,7 +105,7 @@ fn by_theorem(Query { event, neighbouring, asked }: Query<'_>) -> Result<Answer,
             "the theorem states its noise relative to one record added or removed".into(),
         ));
     }
-    let Asked::EpsilonAt { delta } = asked else {
+    let Measure::EpsilonAt { delta } = asked else {
         return Err(AccountError::OutOfRange(
             "the theorem gives epsilon at a delta, not the other way round".into(),
         ));

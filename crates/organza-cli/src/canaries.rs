@@ -8,14 +8,14 @@ use organza_data::CanarySettings;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Audit")]
 pub(crate) struct CanaryOptions {
-    /// Insert so many random phrases of three words, for the test of ranks by `organza audit`
+    /// Insert this many random phrases of three words, for the test of ranks by `organza audit`
     #[arg(long, value_name = "PHRASES")]
     canaries: Option<u64>,
     /// How often each of them is inserted [default: 1]
     #[arg(long, value_name = "TIMES")]
     canary_repeats: Option<u64>,
-    /// Insert each of so many random phrases once or not, by a fair coin, for the lower bound on
-    /// epsilon by `organza audit` (word embeddings: unit line)
+    /// Insert each of this many random phrases once or not at all, by a fair coin, for the lower
+    /// bound on epsilon by `organza audit` (word embeddings: unit line)
     #[arg(long, value_name = "PHRASES")]
     tossed_canaries: Option<u64>,
 }

@@ -1,7 +1,7 @@
 //! Epsilon over delta and over the number of steps, drawn.
 
 use crate::{
-    answer::{Asked, Query},
+    answer::{Measure, Query},
     chart::{self, Axis, Chart, Line},
     describe::count,
     digits::cost,
@@ -40,7 +40,7 @@ fn lines(neighbouring: Neighbouring, places: &[(f64, Event, f64)]) -> Vec<Line> 
         account.ok()?.epsilon(delta).ok().map(|guarantee| guarantee.epsilon)
     };
     let renyi = |event: &Event, delta: f64| {
-        let asked = Asked::EpsilonAt { delta };
+        let asked = Measure::EpsilonAt { delta };
         let answer = Accountant::Rdp.answer(Query { event, neighbouring, asked });
         answer.ok().map(|answer| answer.epsilon)
     };

@@ -12,7 +12,7 @@ use thiserror::Error;
 /// The version of the question format that this program reads and writes.
 const VERSION: u64 = 2;
 
-const SYNTAX_HELP: &str = "mend the JSON at this place";
+const SYNTAX_HELP: &str = "correct the JSON at this place";
 const END_HELP: &str = "the text ends too early: close every brace, bracket and quote";
 const QUESTION_HELP: &str = "a question holds `version`, `event`, `neighbouring`, `accountant` \
     and one of `delta` or `epsilon`; an event is an object with one key, its kind";

@@ -1,6 +1,6 @@
 //! What a guarantee for one unit says to someone who owns several.
 
-use crate::answer::{Asked, Query};
+use crate::answer::{Measure, Query};
 use crate::document::Accountant;
 use organza_accountant::group;
 use organza_ledger::{AccountError, Event, Neighbouring};
@@ -70,17 +70,17 @@ impl Group {
 /// By the general rule for any mechanism.
 fn by_rule(units: u64, query: Query<'_>, accountant: Accountant) -> Result<Group, AccountError> {
     let (epsilon, delta) = match query.asked {
-        Asked::EpsilonAt { delta } => {
+        Measure::EpsilonAt { delta } => {
             // Loss distributions end at a smallest delta, below which the divergences go on.
             let one = |delta: f64| {
-                let query = Query { asked: Asked::EpsilonAt { delta }, ..query };
+                let query = Query { asked: Measure::EpsilonAt { delta }, ..query };
                 let answer = accountant.answer(query).or_else(|_| Accountant::Rdp.answer(query));
                 answer.map(|answer| answer.epsilon)
             };
             (group::epsilon(one, units, delta)?, delta)
         }
-        Asked::DeltaAt { epsilon } => {
-            let asked = Asked::DeltaAt { epsilon: epsilon / units as f64 };
+        Measure::DeltaAt { epsilon } => {
+            let asked = Measure::DeltaAt { epsilon: epsilon / units as f64 };
             let one = accountant.answer(Query { asked, ..query })?;
             (epsilon, group::guarantee(one.epsilon, one.delta, units).1)
         }
@@ -90,7 +90,7 @@ fn by_rule(units: u64, query: Query<'_>, accountant: Accountant) -> Result<Group
 
 /// By the divergences of sampled Gaussian noise, where that is all there is.
 fn by_divergence(units: u64, query: Query<'_>) -> Option<Group> {
-    let Asked::EpsilonAt { delta } = query.asked else { return None };
+    let Measure::EpsilonAt { delta } = query.asked else { return None };
     if query.neighbouring != Neighbouring::AddRemove {
         return None;
     }

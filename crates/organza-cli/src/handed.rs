@@ -15,7 +15,7 @@ pub enum Handed {
     Table(Table),
     /// What persons did with items of these names, which are public.
     Histories(Histories, Vec<String>),
-    /// Rows with so many features.
+    /// Rows with this many features.
     Rows(SparseRows, u64),
 }
 

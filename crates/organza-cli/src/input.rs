@@ -27,7 +27,7 @@ pub(crate) enum InputError {
         /// The reason of the system.
         source: io::Error,
     },
-    /// The bytes are no text.
+    /// The bytes are not text.
     #[error(
         "{name} is not text: byte {offset} is not UTF-8\n\
          help: save the file as UTF-8, and check that it is the one you meant"

@@ -11,13 +11,13 @@ pub(crate) fn vectors(folder: &Path) -> anyhow::Result<Vectors> {
     let model = folder.join("model.safetensors");
     ensure!(
         model.exists(),
-        "{} holds no finished run: train one by `organza train --out {0}`, or go on with one that \
-         was stopped by `organza resume {0}`",
+        "{} holds no finished run: train one with `organza train --out {0}`, or resume one that \
+         was stopped with `organza resume {0}`",
         folder.display()
     );
     ensure!(
         !folder.join(organza_erm::READER).exists(),
-        "{} holds a linear model, which has no vectors: `organza predict {0} --data new-rows` asks it",
+        "{} holds a linear model, which has no vectors: use it with `organza predict {0} --data new-rows`",
         folder.display()
     );
     let saved = SavedModel::read(&model)?;

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 /// Exit code of a program that was interrupted (128 + SIGINT).
 const INTERRUPTED: i32 = 130;
 
-/// A run that has not asked for so long whether it shall stop is at something that cannot be saved on the way.
+/// A run that has not asked for this long whether it should stop is at something that cannot be saved on the way.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What is said where nothing was saved on the way.
@@ -57,7 +57,7 @@ impl Stop {
                 std::process::exit(INTERRUPTED);
             }
         })
-        .context("cannot listen to Ctrl-C")?;
+        .context("cannot listen for Ctrl-C")?;
         Ok(stop)
     }
 
@@ -66,7 +66,7 @@ impl Stop {
         self.0.is_there.store(true, Ordering::Relaxed);
     }
 
-    /// Whether somebody does, for whoever only looks on.
+    /// Whether somebody does, for those who only look on.
     pub(crate) fn is_there(&self) -> bool {
         self.0.is_there.load(Ordering::Relaxed)
     }
@@ -178,7 +178,7 @@ struct Bars {
     stop: Stop,
 }
 
-/// Runs in `folder` on so many threads, one a core unless asked otherwise; the first Ctrl-C stops them.
+/// Runs in `folder` on this many threads, one a core unless asked otherwise; the first Ctrl-C stops them.
 pub(crate) fn suite(
     folder: &Path,
     threads: Option<NonZeroUsize>,

@@ -99,7 +99,7 @@ pub(crate) fn note_doubts(settings: &impl RunSettings, output: &Output) {
 fn warn_of_delta(delta: f64, output: &Output) {
     if delta > LARGE_DELTA {
         output.note(format_args!(
-            "delta {delta} is about the probability that the promise fails altogether: take it well below one over the \
+            "delta {delta} is about the probability that the promise fails altogether: choose it well below one over the \
              number of units"
         ));
     }

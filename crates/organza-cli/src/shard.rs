@@ -174,7 +174,7 @@ fn counted<A: Sharded>(task: &Task, rows: Rows, shard: Shard) -> anyhow::Result<
 /// A task for the worker of one shard, without what other shards alone have: see [`Task::for_shard`].
 ///
 /// # Errors
-/// If it is no task.
+/// If it is not a task.
 pub fn for_shard(task: &[u8], shard: u32) -> anyhow::Result<Vec<u8>> {
     Ok(Task::from_bytes(task)?.for_shard(shard).to_bytes())
 }

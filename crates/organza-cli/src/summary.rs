@@ -80,7 +80,7 @@ impl Figure {
 }
 
 /// What an application says about its model.
-pub(crate) struct Told {
+pub(crate) struct ModelSummary {
     /// Its figures, beside those that every run has.
     pub(crate) figures: Vec<Figure>,
     /// What is to be said of a model that learned nothing. *Not private.*
@@ -110,7 +110,7 @@ impl Summary {
     pub(crate) fn new<A: Application>(
         folder: &RunFolder,
         trained: &Trained<A>,
-        told: Told,
+        told: ModelSummary,
     ) -> Self {
         let Trained { settings, finished, made, elapsed } = trained;
         let (engine, certificate) = (settings.engine(), &finished.certificate);

@@ -37,7 +37,7 @@ pub(crate) struct TextOptions {
     /// The form of the table [default: by the name of the file]
     #[arg(long, requires = "text_column", value_parser = form_parser())]
     format: Option<TableForm>,
-    /// End with an error at a line that cannot be used, instead of leaving it out: the error tells that it is there, which
+    /// End with an error at a line that cannot be used, instead of leaving it out: the error shows that it is there, which
     /// the promise does not cover
     #[arg(long)]
     strict: bool,
@@ -65,17 +65,17 @@ pub(crate) struct WordOptions {
     /// is printed on the certificate [default: private]
     #[arg(long, value_enum, value_name = "ORIGIN")]
     vocabulary: Option<Vocabulary>,
-    /// At most so many distinct words of a unit count for a private vocabulary [default: 1024]
+    /// At most this many distinct words of a unit count for a private vocabulary [default: 1024]
     #[arg(long, value_name = "WORDS")]
     words_per_unit: Option<u64>,
     /// A public list of words, one a line: the whole vocabulary, or with --vocabulary private a part of it that needs no
     /// charge
     #[arg(long, value_name = "FILE")]
     vocabulary_file: Option<PathBuf>,
-    /// Keep so many of the most frequent words
+    /// Keep this many of the most frequent words
     #[arg(long, value_name = "WORDS")]
     vocabulary_size: Option<usize>,
-    /// Keep words that occur so often
+    /// Keep words that occur at least this often
     #[arg(long, value_name = "TIMES")]
     minimum_count: Option<u64>,
     /// What a word is: unicode (words of any script, ideographs, emoji), ascii (runs of a to z), whitespace (whatever stands
@@ -88,10 +88,10 @@ pub(crate) struct WordOptions {
     /// Keep capitals
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     keep_case: Option<bool>,
-    /// Leave English stop words out
+    /// Leave out English stop words
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     drop_stop_words: Option<bool>,
-    /// Leave the words of a list of your own out, one a line
+    /// Leave out the words of a list of your own, one a line
     #[arg(long, value_name = "FILE", conflicts_with = "drop_stop_words")]
     stop_words: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! The flags that describe a training: so many steps, each on a Poisson batch, each selecting
+//! The flags that describe a training: a number of steps, each on a Poisson batch, each selecting
 //! coordinates in some way and adding Gaussian noise.
 
 use crate::{

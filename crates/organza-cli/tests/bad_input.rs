@@ -71,7 +71,7 @@ fn words_that_are_not_said_or_not_there() {
     refused(place, line, 1, &["words.txt"]);
     refused(place, &format!("{line} --vocabulary-size 9"), 2, &["--vocabulary-size", "private"]);
     refused(place, &format!("{line} --words-per-unit 9"), 2, &["--words-per-unit", "private"]);
-    refused(place, "train --data text.txt --tokens [a-", 2, &["`[a-` is no regular expression"]);
+    refused(place, "train --data text.txt --tokens [a-", 2, &["`[a-` is not a regular expression"]);
     refused(place, "train --data text.txt --stop-words none.txt", 1, &["none.txt"]);
 }
 
@@ -106,7 +106,7 @@ fn settings_that_make_no_sense() {
     refused(place, "train --preset paper", 2, &["--data"]);
     refused(place, "train --settings no.json", 1, &["cannot read no.json"]);
     fs::write(place.join("old.json"), "{\"version\": 1}").unwrap();
-    refused(place, "train --settings old.json", 1, &["old.json is no settings file"]);
+    refused(place, "train --settings old.json", 1, &["old.json is not a settings file"]);
 }
 
 /// Whether a run is refused tells nothing about how many units there are, unless that was declared: with a

@@ -65,7 +65,7 @@ fn without_a_method_it_is_counts_and_says_why_in_one_line() {
     let run = done(place.path(), "train --dimensions 8 --json");
     assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
     assert!(run.stderr.starts_with("note: method counts: counts are released once"));
-    assert!(run.stderr.ends_with("choose another by --method\n"), "{}", run.stderr);
+    assert!(run.stderr.ends_with("choose another with --method\n"), "{}", run.stderr);
     let summary: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!((&summary["method"], &summary["steps"]), (&"counts".into(), &0.into()));
 

@@ -217,7 +217,7 @@ fn what_makes_no_sense_says_where_and_what_to_do() {
         (
             "erm --data rows --method poisson-groups --groups 5",
             2,
-            "--groups is 5, but must be left away where the unit is a group",
+            "--groups is 5, but must be left out if the unit is a group",
         ),
         ("erm --data rows --method poisson-groups", 2, "`--user-column` is missing"),
         ("erm --data rows --group qid --method objective", 2, "promise something for each group"),

@@ -151,5 +151,5 @@ fn a_line_that_is_no_text_is_left_out() {
     let torn = format!("{rows}{{\"text\": \"a b\n");
     let columns = "--text-column text --user-column who --format json";
     let said = alike(&format!("{TRAIN} {flags} {columns}"), [&torn, &rows], &WORDS);
-    assert!(said.contains("no JSON object"), "{said}");
+    assert!(said.contains("not a JSON object"), "{said}");
 }

@@ -230,7 +230,7 @@ fn what_is_not_all_of_the_shards_is_refused_and_charges_nothing() {
         ("part-0 foreign", "another run"),
         ("part-0 short", "damaged or cut short"),
         ("part-0 changed", "damaged or cut short"),
-        ("part-0 words.txt", "is no partial"),
+        ("part-0 words.txt", "is not a partial"),
         ("part-0 part-1 --key-file key", "not sealed"),
     ] {
         refused(folder, &format!("shard merge run {parts}"), said);
@@ -241,7 +241,7 @@ fn what_is_not_all_of_the_shards_is_refused_and_charges_nothing() {
     refused(folder, "resume run", "organza shard merge");
     let no_task =
         "shard count --task words.txt --data messages.csv --shard 0 --shards 2 --out part";
-    refused(folder, no_task, "is no task");
+    refused(folder, no_task, "is not a task");
     let count = "shard count --task run/task --data messages.csv --out part";
     refused(folder, &format!("{count} --shard 2 --shards 2"), "no shard 2 of 2");
     refused(folder, &format!("{count} --shard 1 --shards 2 --strict"), "this row is of shard 0");

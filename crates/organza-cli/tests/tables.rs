@@ -169,7 +169,7 @@ fn a_lying_footer_is_an_error_with_nothing_charged() {
         let line = "erm --data lies.parquet --label-column income --numeric age --out lies";
         let refused = organza_in(place.path(), line);
         assert_eq!(refused.code, Some(1), "{length}: {}", refused.stdout);
-        assert!(refused.stderr.contains("no readable Parquet file"), "{}", refused.stderr);
+        assert!(refused.stderr.contains("not a readable Parquet file"), "{}", refused.stderr);
         assert!(!place.path().join("lies/ledger.jsonl").exists());
     }
 }

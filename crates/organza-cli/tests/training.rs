@@ -193,8 +193,8 @@ fn flags_change_a_preset() {
     assert_eq!(settings["selection"]["by"], "row");
     assert_eq!(settings["training"]["optimizer"]["kind"], "sgd");
     assert_eq!(
-        (&settings["model"]["tied"], &settings["model"]["cbow"]),
-        (&true.into(), &true.into())
+        (&settings["model"]["layout"], &settings["model"]["architecture"]),
+        (&"tied".into(), &"cbow".into())
     );
     let certificate = json(&place.path().join("organza-run/certificate.json"));
     assert!(certificate["epsilon"].as_f64().unwrap() > 0.0);

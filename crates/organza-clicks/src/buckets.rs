@@ -78,8 +78,10 @@ impl Buckets {
         let views: f64 = cells.iter().sum();
         let rate = (clicks / views.max(1.0)).clamp(LEAST_RATE, 1.0 - LEAST_RATE);
         let squares = (1.0 - rate).powi(2) + rate.powi(2);
-        let known =
-            Known { variance: rate * (1.0 - rate), noise: (scale * deviation).powi(2) * squares };
+        let known = CellVariances {
+            variance: rate * (1.0 - rate),
+            noise: (scale * deviation).powi(2) * squares,
+        };
         let mut buckets = Self {
             intercept: libm::log(rate / (1.0 - rate)),
             log_odds: Vec::with_capacity(cells.len() / 2),
@@ -104,14 +106,14 @@ impl Buckets {
 }
 
 /// Public or released numbers of all cells.
-struct Known {
+struct CellVariances {
     /// Of the label of a row.
     variance: f64,
     /// Of C - p W, by noise.
     noise: f64,
 }
 
-impl Known {
+impl CellVariances {
     /// The variance of C - p W, if log odds have this one.
     fn all(&self, views: f64, prior: f64) -> f64 {
         let slope = views * self.variance;

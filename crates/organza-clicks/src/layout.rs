@@ -47,7 +47,7 @@ impl Layout {
         }
         match ranges.is_empty() {
             true => {
-                Err("a click model needs a column of categories: name one by --category".into())
+                Err("a click model needs a column of categories: name one with --category".into())
             }
             false => Ok(Self { numbers, columns: ranges, dimensions }),
         }

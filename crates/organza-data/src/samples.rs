@@ -2,18 +2,21 @@
 
 use crate::window::LineWindow;
 use crate::{Corpus, DataError};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// Every so many lines, the number of samples before the line is kept.
 const BLOCK: u64 = 8;
 
 /// What is predicted from what.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Objective {
     /// A context word from the target word: a sample for every two words within the window.
     #[default]
     SkipGram,
     /// The target word from all words within the window: a sample for every word that has any.
+    #[serde(rename = "cbow")]
     ContinuousBag,
 }
 

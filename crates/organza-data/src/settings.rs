@@ -273,8 +273,8 @@ impl DataSettings {
             );
         }
         counted.then_some(
-            "words that are counted and declared public are counted in one place: name them by --vocabulary-file, or leave \
-             --vocabulary out to release them with a charge",
+            "words that are counted and declared public are counted in one place: name them with --vocabulary-file, or leave \
+             out --vocabulary to release them with a charge",
         )
     }
 

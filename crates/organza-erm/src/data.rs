@@ -22,7 +22,7 @@ pub enum FitError {
     #[error("there are no rows to fit")]
     NoRows,
     /// A label that is no finite number, without privacy.
-    #[error("the label of row {row} is {label}: mend it, or leave the row out")]
+    #[error("the label of row {row} is {label}: correct it, or leave the row out")]
     Label {
         /// The row, counted from 1.
         row: usize,
@@ -36,7 +36,7 @@ pub enum FitError {
         groups: u64,
     },
     /// The unit is a group, and nothing names it.
-    #[error("the promise is for each group: name the group of every row by --user-column")]
+    #[error("the promise is for each group: name the group of every row with --user-column")]
     NoGroups,
     /// The settings name no data.
     #[error("the data is in memory: hand it over by `Session::begin_with` or `resume_with`")]

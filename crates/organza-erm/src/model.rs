@@ -47,8 +47,8 @@ pub enum ModelError {
         /// Why it failed.
         source: io::Error,
     },
-    /// It is no model.
-    #[error("{0} is no linear model of this version: {1}")]
+    /// It is not a model.
+    #[error("{0} is not a linear model of this version: {1}")]
     Format(String, String),
 }
 
@@ -154,7 +154,7 @@ impl LinearModel {
             SafeTensors::read_metadata(&bytes).map_err(|error| wrong(error.to_string()))?;
         let metadata = header.metadata().clone().unwrap_or_default();
         let told = |key: &str| {
-            metadata.get(key).cloned().ok_or_else(|| wrong(format!("it does not tell its {key}")))
+            metadata.get(key).cloned().ok_or_else(|| wrong(format!("it does not give its {key}")))
         };
         if told(FORMAT)? != "1" {
             return Err(wrong("it has another format".into()));
@@ -171,16 +171,16 @@ impl LinearModel {
             .map_err(|_| wrong("its model is unknown".into()))?;
         let bound = match told("bound")?.as_str() {
             "none" => None,
-            number => Some(number.parse().map_err(|_| wrong("its bound is no number".into()))?),
+            number => Some(number.parse().map_err(|_| wrong("its bound is not a number".into()))?),
         };
         let classes = match metadata.get("classes") {
             Some(names) => serde_json::from_str(names)
-                .map_err(|_| wrong("its classes are no list of names".into()))?,
+                .map_err(|_| wrong("its classes are not a list of names".into()))?,
             None => Vec::new(),
         };
         let (weights, intercepts) = (values("weights")?, values("intercept")?);
         if intercepts.is_empty() || weights.len() % intercepts.len() != 0 {
-            return Err(wrong("its weights are not those of so many intercepts".into()));
+            return Err(wrong("its weights do not fit its number of intercepts".into()));
         }
         let has_intercept = told("intercept")? == "true";
         Ok(Self { loss, weights, intercepts, has_intercept, bound, classes })

@@ -294,8 +294,8 @@ impl Settings {
         let fits = fits && (!by_group || self.method.protects_groups());
         let expected = "record, or group with --method dpsgd, sparse or poisson-groups";
         require("--unit", self.unit, fits, expected)?;
-        let expected = "left away where the unit is a group: the number of groups would tell how many rows there \
-                        are, and one group more would cut all others anew; name a column with --user-column";
+        let expected = "left out if the unit is a group: the number of groups would show how many rows there are, \
+                        and one more group would change all the others; name a column with --user-column";
         optional("--groups", self.groups, |_| !by_group, expected)?;
         let ledger = self.ledger.as_ref().map(|ledger| ledger.path.display());
         let covered = !matches!(self.method, Method::None | Method::Printed) && self.seed.is_none();

@@ -71,7 +71,7 @@ fn labels_beyond_their_bounds_count_as_those_within() {
 fn without_privacy_a_label_that_is_no_number_is_named() {
     let labels: Vec<f64> = (0..ROWS).map(|row| if row == 41 { f64::NAN } else { 1.0 }).collect();
     let error = fitted(&settings(Loss::Linear, Method::None), &rows(&labels)).unwrap_err();
-    assert_eq!(error.to_string(), "the label of row 42 is NaN: mend it, or leave the row out");
+    assert_eq!(error.to_string(), "the label of row 42 is NaN: correct it, or leave the row out");
     let far = fitted(&settings(Loss::Linear, Method::None), &rows(&[50.0])).unwrap().model;
     assert!(far.intercepts[0] > 40.0, "labels are as they are: {far:?}");
 }

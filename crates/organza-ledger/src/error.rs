@@ -29,8 +29,8 @@ pub enum LedgerError {
     Locked(PathBuf),
     /// There is not even a whole first line.
     #[error(
-        "`{}` holds no whole header, so no charge was ever confirmed in it: either it is no ledger, \
-         or its run was cut at the very start and can be started again in another folder",
+        "`{}` holds no whole header, so no charge was ever confirmed in it: either it is not a ledger, \
+         or its run was cut off at the very start and can be started again in another folder",
         .0.display()
     )]
     NoHeader(PathBuf),
@@ -62,7 +62,7 @@ pub enum LedgerError {
     /// The same noise would go on two different releases, so that their difference bares the data.
     #[error(
         "steps {from_step} to {last_step} of `{purpose}` were charged with the same key for another \
-         event, and the same noise must not serve twice: take a new key, or the settings of before"
+         event, and the same noise must not serve twice: take a new key, or the earlier settings"
     )]
     NoiseReused {
         /// What the charge is for.

@@ -39,7 +39,7 @@ pub enum NotPaid {
     /// It is drawn in another place.
     #[error(
         "`{purpose}` is not drawn here: this run is made of shards, whose sums are counted by workers, and gets its noise in a merge; \
-         what is neither is made on one machine"
+         anything else is made on one machine"
     )]
     Elsewhere {
         /// What was to be drawn.

@@ -139,7 +139,7 @@ impl<'a> Scores<'a> {
 }
 
 /// Adds the candidates with the given ascending ranks among those of untouched rows.
-pub(crate) fn untouched(runs: &[Run], ranks: &[u64], candidates: &mut Vec<u64>) {
+pub(crate) fn add_untouched(runs: &[Run], ranks: &[u64], candidates: &mut Vec<u64>) {
     let mut runs = runs.iter().filter(|run| !run.touched);
     let mut run = runs.next();
     let mut passed = 0;

@@ -1,6 +1,7 @@
 //! The shape of a model: tables of rows, one after another.
 
 use crate::scores::By;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use thiserror::Error;
 
@@ -14,7 +15,7 @@ const MOST_ROWS: u64 = (1 << 32) - 1;
 ///
 /// The last tables may be [dense](Shape::with_dense): layers of a network beside its embedding tables, which every step
 /// moves, whatever is selected.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
     tables: Vec<Table>,
     rows: u64,
@@ -23,7 +24,7 @@ pub struct Shape {
     selectable: (u64, u64),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Table {
     first_row: u64,
     first_coordinate: u64,

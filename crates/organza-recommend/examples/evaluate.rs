@@ -23,7 +23,7 @@ use std::io::{BufRead, BufReader, Read};
 type Failed = Box<dyn Error + Send + Sync>;
 
 #[derive(Default)]
-struct Asked {
+struct Arguments {
     files: Vec<String>,
     budgets: Vec<(&'static str, f64)>,
     delta: f64,
@@ -37,9 +37,15 @@ struct Asked {
     private_items: bool,
 }
 
-fn asked() -> Result<Asked, Failed> {
-    let mut asked =
-        Asked { delta: 1e-5, test: 1_000, held_out: 1_500, least: 5, seeds: 5, ..Asked::default() };
+fn asked() -> Result<Arguments, Failed> {
+    let mut asked = Arguments {
+        delta: 1e-5,
+        test: 1_000,
+        held_out: 1_500,
+        least: 5,
+        seeds: 5,
+        ..Arguments::default()
+    };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         if !word.starts_with("--") {
@@ -171,7 +177,7 @@ fn main() -> Result<(), Failed> {
 
 /// The mean quality over the seeds, in words.
 fn mean(
-    asked: &Asked,
+    asked: &Arguments,
     method: Method,
     name: &str,
     value: f64,

@@ -240,7 +240,7 @@ impl Application for RecommenderRun {
         let left_out = self.left_out;
         let rows = (left_out > 0).then(|| {
             format!(
-                "{left_out} rows were left out: no user, no item or none of the declared items, or a weight or time that is none"
+                "{left_out} rows were left out: no user, no item or none of the declared items, or no valid weight or time"
             )
         });
         let none = self

@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let table = Table::new("table", ["word", "cosine", "loss"])
         .row(["bread".into(), 0.912_345.into(), Cell::from(0.61).not_private(WHY)])
         .row(["a `word`".into(), f64::NAN.into(), 200_000.into()])
-        .caption("What is no number is a dash.");
+        .caption("What is not a number is a dash.");
     Page::new("One of everything")
         .lead("What a page can hold, from `organza-report`.")
         .warning("A warning nobody may overlook.")
@@ -109,7 +109,7 @@ fn promise() -> Promise {
     Promise {
         headline: "epsilon 2.418 at delta 1e-6 for each line".to_owned(),
         holds: true,
-        promised: vec!["Whoever sees the vectors can hardly tell one line.".to_owned()],
+        promised: vec!["Someone who sees the vectors can hardly tell one line.".to_owned()],
         to_whom: vec!["Each line of the text.".to_owned()],
         not_promised: vec!["Anything about what all lines share.".to_owned()],
         conditions: vec!["The key of the noise is secret.".to_owned()],

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 const VERSION: u64 = 2;
 
 /// What a strict run tells without a charge.
-const STRICT: &str = "a record that cannot be used would have ended the run with an error (--strict): that there was none is told \
+const STRICT: &str = "a record that cannot be used would have ended the run with an error (--strict): that there was none is shown \
                       without a charge, and is not covered by the promise";
 /// What is said where epsilon is not the price of the events.
 pub const DECIDED: &str = "a released number decided the noise of what follows: epsilon is the budget, which holds \
@@ -120,7 +120,7 @@ impl Certificate {
         }
         if let Some(seed) = settings.seed {
             conditions.push(format!(
-                "not private: the randomness came from seed {seed}, which whoever knows it can repeat"
+                "not private: the randomness came from seed {seed}, with which anyone can repeat it"
             ));
         }
         let [_, method] = settings.name.clone();

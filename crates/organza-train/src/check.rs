@@ -71,7 +71,7 @@ impl EngineSettings {
     /// [`Event::decides`]: organza_ledger::Event::decides
     fn check_noise(&self) -> Result<(), SettingError> {
         let expected = "given with --noise-multiplier, which sets the noise but no budget: what steps cost would \
-                        follow the number of units that happens to be released; declare the number public by \
+                        follow the number of units that happens to be released; declare the number public with \
                         --units, or give --epsilon in place of the noise";
         let fits = self.privacy.noise_multiplier.is_none() || !self.releases_units();
         require("--units", "not given", fits, expected)

@@ -179,7 +179,7 @@ impl Checkpoint {
         from.read_exact(&mut size).map_err(wrong)?;
         let size = u64::from_le_bytes(size);
         if size > LARGEST_HEADER.min(length) {
-            return Err(wrong("it is no checkpoint"));
+            return Err(wrong("it is not a checkpoint"));
         }
         let mut header = vec![0; size as usize];
         from.read_exact(&mut header).map_err(wrong)?;
@@ -188,7 +188,7 @@ impl Checkpoint {
             return Err(wrong("it is not whole"));
         }
         let facts = header.metadata().as_ref().and_then(|metadata| metadata.get(FACTS));
-        let facts = facts.ok_or_else(|| wrong("it is no checkpoint"))?;
+        let facts = facts.ok_or_else(|| wrong("it is not a checkpoint"))?;
         let facts: Facts = serde_json::from_str(facts).map_err(wrong)?;
         if facts.version != VERSION {
             return Err(wrong(format!("it is of version {}, not {VERSION}", facts.version)));
@@ -196,7 +196,7 @@ impl Checkpoint {
 
         let mut lists = Lists::default();
         for name in header.offset_keys() {
-            let info = header.info(&name).ok_or_else(|| wrong("it is no checkpoint"))?;
+            let info = header.info(&name).ok_or_else(|| wrong("it is not a checkpoint"))?;
             let length: usize = info.shape.iter().product();
             match info.dtype {
                 Dtype::F32 => {
@@ -211,7 +211,7 @@ impl Checkpoint {
                     let values = read_all(from, length, f64::from_le_bytes)?;
                     lists.doubles.insert(name, values);
                 }
-                _ => return Err(wrong("it is no checkpoint")),
+                _ => return Err(wrong("it is not a checkpoint")),
             }
         }
 

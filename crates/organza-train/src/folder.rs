@@ -23,7 +23,7 @@ pub struct RunFolder {
 pub enum FolderError {
     /// There is something in it.
     #[error(
-        "{0} is not empty: go on with that run by `organza resume {0}`, or name another --out folder"
+        "{0} is not empty: resume that run with `organza resume {0}`, or name another --out folder"
     )]
     NotEmpty(String),
     /// There is no run in it.

@@ -31,7 +31,7 @@ impl Notes {
         let path = folder.private(name);
         let lost = |what: &str| {
             let source = io::Error::other(format!(
-                "{what}: steps would be made again, and nothing tells whether of the same sums; begin a new run, or bring \
+                "{what}: steps would be made again, and nothing shows whether on the same sums; begin a new run, or bring \
                  back the whole folder as it was"
             ));
             FolderError::file("go on with", &path)(source)

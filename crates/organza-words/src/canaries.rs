@@ -27,7 +27,7 @@ pub(crate) fn public_units(settings: &Settings) -> u64 {
 impl Settings {
     /// How many units a phrase of three words in a line of its own is.
     pub fn units_of_phrase(&self) -> u64 {
-        units_of_line(self.privacy.unit, self.objective(), self.model.window)
+        units_of_line(self.privacy.unit, self.model.architecture, self.model.window)
     }
 }
 

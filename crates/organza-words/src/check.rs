@@ -2,8 +2,9 @@
 
 use crate::phases::{Released, words_decide};
 use crate::settings::{Method, SETTINGS_VERSION, Settings, SplitSettings, VocabularyOrigin};
-use organza_data::CanarySettings;
+use organza_data::{CanarySettings, Objective};
 use organza_ledger::Unit;
+use organza_model::Layout;
 use organza_train::SettingError;
 use organza_train::check::{
     BETWEEN, POSITIVE, at_least_one, is_between, is_positive, no_problem, optional, require,
@@ -13,7 +14,7 @@ use organza_train::settings::RunSettings;
 /// More than any vectors of words have.
 const MOST_DIMENSIONS: usize = 1 << 16;
 
-const _: () = assert!(SETTINGS_VERSION == 3, "a message names the only version there is");
+const _: () = assert!(SETTINGS_VERSION == 4, "a message names the only version there is");
 
 impl Settings {
     /// Checks everything that can be checked without the data.
@@ -22,7 +23,7 @@ impl Settings {
     /// Names the first setting that makes no sense.
     pub fn check(&self) -> Result<(), SettingError> {
         let Self { data, model, .. } = self;
-        require("version", self.version, self.version == SETTINGS_VERSION, "3")?;
+        require("version", self.version, self.version == SETTINGS_VERSION, "4")?;
         if let SplitSettings::Units { validation, test } = data.split {
             let fits = validation >= 0.0 && test >= 0.0 && validation + test < 1.0;
             let shares = format!("{validation} and {test}");
@@ -39,7 +40,7 @@ impl Settings {
 
         self.engine().check()?;
         let expected = "--epsilon with a private vocabulary and --method sparse or --optimizer sgd: what steps cost would \
-                        follow the number of words that happen to be released; or declare the words public by \
+                        follow the number of words that happen to be released; or declare the words public with \
                         --vocabulary-file or --vocabulary declared-public";
         let noisy = self.privacy.noise_multiplier.is_some() && words_decide(self);
         require("--noise-multiplier", "given", !noisy, expected)?;
@@ -57,11 +58,13 @@ impl Settings {
             require("--vocabulary-share", share, is_between(share), BETWEEN)?;
         }
         // A bag has as many words as the window is wide, on both sides; the release is for pairs of two.
-        let bags = Released::of(self).vocabulary && model.cbow && self.privacy.unit == Unit::Pair;
+        let bags = model.architecture == Objective::ContinuousBag;
+        let tied = model.layout == Layout::Tied;
+        let unbounded = bags && Released::of(self).vocabulary && self.privacy.unit == Unit::Pair;
         let expected = "line or user with --architecture cbow and a private vocabulary, in which a \
                         unit of one bag moves the counts of many words; or declare the words public \
-                        by --vocabulary-file or --vocabulary declared-public";
-        require("--unit", self.privacy.unit, !bags, expected)?;
+                        with --vocabulary-file or --vocabulary declared-public";
+        require("--unit", self.privacy.unit, !unbounded, expected)?;
         let shares = [counts.word_share, counts.fine_tuning_share];
         for (flag, share) in ["--word-share", "--fine-tuning-share"].into_iter().zip(shares) {
             require(flag, share, share == 0.0 || is_between(share), "0 or more and below 1")?;
@@ -72,11 +75,11 @@ impl Settings {
         optional("--word-clip", counts.word_clip, is_positive, POSITIVE)?;
         optional("--bar", counts.bar, |bar| bar.is_finite() && *bar >= 0.0, "0 or more")?;
         if self.method == Method::Counts {
-            require("--layout", "tied", !model.tied, "two-tables with --method counts")?;
-            require("--architecture", "cbow", !model.cbow, "skip-gram with --method counts")?;
+            require("--layout", "tied", !tied, "two-tables with --method counts")?;
+            require("--architecture", "cbow", !bags, "skip-gram with --method counts")?;
             require("--word-share", shares[0], shares[0] > 0.0, "above 0 with --method counts")?;
         }
-        let bias = shares[0] > 0.0 && model.tied && self.method != Method::None;
+        let bias = shares[0] > 0.0 && tied && self.method != Method::None;
         require("--word-share", shares[0], !bias, "0 with --layout tied, which has no bias")
     }
 }
@@ -106,19 +109,22 @@ mod tests {
     /// The release of a vocabulary for pairs is charged for two words of a unit, and a bag has more.
     #[test]
     fn bags_are_no_pairs_for_a_private_vocabulary() {
-        let refused = |unit, cbow, vocabulary| {
+        let refused = |unit, architecture, vocabulary| {
             let mut settings = Settings::standard().suited_to(Method::Dpsgd);
             settings.data.path = Some("text.txt".into());
             settings.data.vocabulary = vocabulary;
             settings.privacy.unit = unit;
-            settings.model.cbow = cbow;
+            settings.model.architecture = architecture;
             settings.check().map_err(|error| error.setting)
         };
         let private = VocabularyOrigin::private;
-        assert_eq!(refused(Unit::Pair, true, private()), Err("--unit"));
-        assert_eq!(refused(Unit::Pair, false, private()), Ok(()));
-        assert_eq!(refused(Unit::Line, true, private()), Ok(()));
-        assert_eq!(refused(Unit::Pair, true, VocabularyOrigin::DeclaredPublic), Ok(()));
+        assert_eq!(refused(Unit::Pair, Objective::ContinuousBag, private()), Err("--unit"));
+        assert_eq!(refused(Unit::Pair, Objective::SkipGram, private()), Ok(()));
+        assert_eq!(refused(Unit::Line, Objective::ContinuousBag, private()), Ok(()));
+        assert_eq!(
+            refused(Unit::Pair, Objective::ContinuousBag, VocabularyOrigin::DeclaredPublic),
+            Ok(())
+        );
     }
 
     /// Noise in place of a budget, where the number of units is released: its cost would follow that number.

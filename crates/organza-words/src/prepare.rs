@@ -164,7 +164,7 @@ pub(crate) fn prepare(
     };
     let corpus = text.into_corpus(&vocabulary);
     let corpus = if whole_texts { corpus.ordered_by_name_hash() } else { corpus };
-    let samples = Samples::new(corpus, settings.objective(), settings.model.window)?;
+    let samples = Samples::new(corpus, settings.model.architecture, settings.model.window)?;
     if samples.count() == 0 {
         remarks.take(Err(DataError::NoSamples))?;
     }
@@ -192,13 +192,8 @@ pub(crate) fn prepare(
             (samples, split, Some(planted))
         }
     };
-    let layout = if settings.model.tied {
-        organza_model::Layout::Tied
-    } else {
-        organza_model::Layout::TwoTables
-    };
     let words = vocabulary.len();
-    let model = WordVectors::new(layout, words as u64, settings.model.dimensions)?;
+    let model = WordVectors::new(settings.model.layout, words as u64, settings.model.dimensions)?;
     let negatives = Negatives::uniform(words).ok_or(PrepareError::NoWords)?;
     let per_unit = settings.privacy.per_unit;
     let task = WordTask::new(samples, split, model, negatives, settings.model.negatives, per_unit);

@@ -8,6 +8,7 @@ pub use organza_data::settings::{
 use organza_data::{CanarySettings, Objective};
 use organza_ledger::{LedgerSettings, Neighbouring, Unit};
 use organza_mechanism::Selection;
+use organza_model::Layout;
 use organza_train::settings::{
     EngineSettings, PrivacySettings, RunSettings, Steps, TrainingSettings,
 };
@@ -15,7 +16,7 @@ use organza_train::{OptimizerSettings, SettingError};
 use serde::{Deserialize, Serialize};
 
 /// The version of the settings file that this library reads and writes.
-pub(crate) const SETTINGS_VERSION: u64 = 3;
+pub(crate) const SETTINGS_VERSION: u64 = 4;
 
 /// All that determines a run, beside the data and the key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,10 +52,10 @@ pub struct Settings {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelSettings {
-    /// One table for both roles, as in the paper, instead of two tables with a bias.
-    pub tied: bool,
-    /// Predict a word from the mean of its context instead of the context from the word.
-    pub cbow: bool,
+    /// One table for both roles, as in the paper, or two tables with a bias.
+    pub layout: Layout,
+    /// The context from the word, or a word from the mean of its context.
+    pub architecture: Objective,
     /// The length of a vector.
     pub dimensions: usize,
     /// How many words to each side are context.
@@ -145,15 +146,11 @@ impl RunSettings for Settings {
 }
 
 impl Settings {
-    /// What is predicted from what.
-    pub(crate) fn objective(&self) -> Objective {
-        if self.model.cbow { Objective::ContinuousBag } else { Objective::SkipGram }
-    }
-
     /// The method for whom nothing else was said: `counts`, which learns most at a small epsilon, unless the
     /// model is one that counts cannot teach.
     pub fn default_method(&self) -> Method {
-        let taught = !self.model.tied && !self.model.cbow;
+        let taught = (self.model.layout, self.model.architecture)
+            == (Layout::TwoTables, Objective::SkipGram);
         if self.method == Method::Counts && !taught { Method::Dpsgd } else { self.method }
     }
 
@@ -163,7 +160,7 @@ impl Settings {
         self.method = method;
         self.model.dimensions = match method {
             Method::Counts => 100,
-            _ if self.model.tied => self.model.dimensions,
+            _ if self.model.layout == Layout::Tied => self.model.dimensions,
             _ => 16,
         };
         self.counts.word_share = match (method, self.privacy.unit) {
@@ -198,8 +195,8 @@ impl Settings {
             version: SETTINGS_VERSION,
             data: DataSettings::default(),
             model: ModelSettings {
-                tied: false,
-                cbow: false,
+                layout: Layout::TwoTables,
+                architecture: Objective::SkipGram,
                 dimensions: 16,
                 window: 4,
                 negatives: 8,
@@ -243,8 +240,8 @@ impl Settings {
         settings.data.vocabulary_size = Some(1_000);
         settings.data.split = SplitSettings::PaperShuffled;
         settings.model = ModelSettings {
-            tied: true,
-            cbow: false,
+            layout: Layout::Tied,
+            architecture: Objective::SkipGram,
             dimensions: 100,
             window: 4,
             negatives: 8,
@@ -285,7 +282,7 @@ impl Settings {
         let mut settings = Self::paper();
         settings.data.split = SplitSettings::WholeTexts;
         settings.model = ModelSettings {
-            tied: false,
+            layout: Layout::TwoTables,
             dimensions: 16,
             initial_deviation: None,
             ..settings.model

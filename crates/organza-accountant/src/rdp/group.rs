@@ -3,7 +3,7 @@
 use super::Direction;
 use super::general::add_log_moment;
 use super::integral::Excess;
-use super::logarithms::{self, Sum};
+use super::logarithms::{self, LogSum};
 use organza_ledger::{AccountError, Event};
 
 /// The most records of one person; the cost of an answer grows with them.
@@ -92,19 +92,19 @@ impl Mixture {
 
     /// The log moment for whoever sees how many records joined.
     fn seen_log_moment(&self, order: f64) -> f64 {
-        let mut sum = Sum::new();
+        let mut sum = LogSum::new();
         for (joined, log_mass) in self.log_masses.iter().enumerate() {
             let moved = joined as f64 * self.shift;
             sum.add(log_mass + logarithms::one_less(0.5 * order * (order - 1.0) * moved * moved));
         }
-        logarithms::one_more(sum.logarithm())
+        logarithms::one_more(sum.ln())
     }
 
     fn log_excess(&self, order: f64) -> f64 {
         let slope = self.shift * (self.log_masses.len() - 1) as f64;
         let mut excess = Excess::new(order, Direction::Remove);
         excess.add_part(0.0, slope, 1.0 / slope, |z| self.log_ratio(z));
-        excess.logarithm()
+        excess.ln()
     }
 
     fn log_ratio(&self, z: f64) -> f64 {
@@ -115,9 +115,9 @@ impl Mixture {
             })
         };
         if parts().any(|(log_mass, loss)| log_mass + loss > 30.0) {
-            let mut sum = Sum::new();
+            let mut sum = LogSum::new();
             parts().for_each(|(log_mass, loss)| sum.add(log_mass + loss));
-            return sum.logarithm();
+            return sum.ln();
         }
         // Where the ratio is near one, the sum of its deviations keeps the digits.
         let deviation: f64 = parts()

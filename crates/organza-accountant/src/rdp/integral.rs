@@ -1,7 +1,7 @@
 //! Expectations over a standard normal of a convex function of a likelihood ratio.
 
 use super::Direction;
-use super::logarithms::{self, Sum};
+use super::logarithms::{self, LogSum};
 
 /// The positive nodes of the Gauss-Legendre rule with 16 points, and their weights.
 const NODES: [(f64, f64); 8] = [
@@ -54,16 +54,16 @@ pub(super) struct Excess {
     direction: Direction,
     /// The largest integrand seen so far, over all parts.
     peak: f64,
-    sum: Sum,
+    sum: LogSum,
 }
 
 impl Excess {
     pub(super) fn new(order: f64, direction: Direction) -> Self {
-        Self { order, direction, peak: f64::NEG_INFINITY, sum: Sum::new() }
+        Self { order, direction, peak: f64::NEG_INFINITY, sum: LogSum::new() }
     }
 
-    pub(super) fn logarithm(&self) -> f64 {
-        self.sum.logarithm()
+    pub(super) fn ln(&self) -> f64 {
+        self.sum.ln()
     }
 
     /// Adds one part: `log_ratio` is L as a function of z, which must rise with z by at most

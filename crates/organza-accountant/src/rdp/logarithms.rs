@@ -59,12 +59,12 @@ const RECIPROCALS: [f64; 14] = {
 
 /// A running ln(sum of e^x), scaled by the largest term so far.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sum {
+pub(super) struct LogSum {
     largest: f64,
     scaled: f64,
 }
 
-impl Sum {
+impl LogSum {
     pub(super) fn new() -> Self {
         Self { largest: f64::NEG_INFINITY, scaled: 0.0 }
     }
@@ -83,7 +83,7 @@ impl Sum {
         }
     }
 
-    pub(super) fn logarithm(self) -> f64 {
+    pub(super) fn ln(self) -> f64 {
         if self.scaled > 0.0 { self.largest + libm::log(self.scaled) } else { self.largest }
     }
 }
@@ -113,18 +113,18 @@ mod tests {
 
     #[test]
     fn sums_survive_the_ends_of_the_range() {
-        let mut sum = Sum::new();
-        assert_eq!(sum.logarithm(), f64::NEG_INFINITY);
+        let mut sum = LogSum::new();
+        assert_eq!(sum.ln(), f64::NEG_INFINITY);
         for term in [f64::NEG_INFINITY, -1e6, 2e6, 2e6] {
             sum.add(term);
         }
-        assert!((sum.logarithm() - (2e6 + std::f64::consts::LN_2)).abs() < 1e-9);
+        assert!((sum.ln() - (2e6 + std::f64::consts::LN_2)).abs() < 1e-9);
         sum.add(f64::INFINITY);
         sum.add(f64::INFINITY);
-        assert_eq!(sum.logarithm(), f64::INFINITY);
+        assert_eq!(sum.ln(), f64::INFINITY);
         sum.add(f64::NAN);
         sum.add(1.0);
-        assert!(sum.logarithm().is_nan());
+        assert!(sum.ln().is_nan());
         assert_eq!(add(f64::NEG_INFINITY, f64::NEG_INFINITY), f64::NEG_INFINITY);
         assert_eq!(mixed(0.0, 1e9), 0.0);
         assert!((mixed(1.0, 1e9) - 1e9).abs() < 1e-3);

@@ -1,7 +1,7 @@
 //! The Renyi divergence of Gaussian noise on a Poisson batch, alone or after a private selection.
 
 use super::integral::{Excess, log_excess};
-use super::logarithms::{self, Sum};
+use super::logarithms::{self, LogSum};
 use super::{Direction, check_order};
 use organza_ledger::{AccountError, Event};
 
@@ -136,7 +136,7 @@ impl Step {
                 mixture_log_ratio(self.rate, centre + self.shift * z)
             });
         }
-        logarithms::one_more(excess.logarithm())
+        logarithms::one_more(excess.ln())
     }
 
     fn unsampled(&self, order: f64, direction: Direction) -> f64 {
@@ -150,11 +150,11 @@ impl Step {
         direction: Direction,
         log_ratio: impl Fn(f64) -> f64,
     ) -> f64 {
-        let mut sum = Sum::new();
+        let mut sum = LogSum::new();
         for (log_mass, loss) in &self.selection.atoms {
             sum.add(log_mass + log_excess(order, direction, log_ratio(*loss)));
         }
-        sum.logarithm()
+        sum.ln()
     }
 }
 
@@ -176,7 +176,7 @@ pub(super) fn mixture_log_ratio(rate: f64, loss: f64) -> f64 {
 pub(super) fn binomial_excess(order: u32, rate: f64, log_moment: impl Fn(u32) -> f64) -> f64 {
     let (log_in, log_out) = (libm::log(rate), libm::log1p(-rate));
     let mut log_choices = 0.0;
-    let mut sum = Sum::new();
+    let mut sum = LogSum::new();
     for power in 1..=order {
         log_choices += libm::log(f64::from(order - power + 1) / f64::from(power));
         if power >= 2 {
@@ -190,7 +190,7 @@ pub(super) fn binomial_excess(order: u32, rate: f64, log_moment: impl Fn(u32) ->
             );
         }
     }
-    sum.logarithm()
+    sum.ln()
 }
 
 /// The Renyi divergence of order `order` of Gaussian noise on a Poisson batch, in the direction

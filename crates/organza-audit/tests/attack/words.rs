@@ -4,6 +4,7 @@ use crate::texts::Texts;
 use organza_audit::attack::{Knowledge, Neighbour, Observation, Promised, Victim};
 use organza_ledger::Unit;
 use organza_mechanism::{By, SelectionRule};
+use organza_model::Layout;
 use organza_train::{OptimizerName, SessionError};
 use organza_words::settings::{Method, Settings, SplitSettings, VocabularyOrigin};
 use organza_words::{Ended, Session};
@@ -156,7 +157,7 @@ pub(crate) fn combination(levels: &[usize]) -> (String, Words) {
     if name == "counts and steps" {
         settings.counts.fine_tuning_share = 0.3;
     }
-    settings.model.tied = layout == 0;
+    settings.model.layout = [Layout::Tied, Layout::TwoTables][layout];
     let optimizer = OptimizerName::all().nth(optimizer).expect("a level of the optimizers");
     let rate = match optimizer {
         "sgd" => 0.3,

@@ -1,7 +1,7 @@
 //! `organza account`: what events cost.
 
 use crate::{
-    answer::{Answer, Asked, Query},
+    answer::{Answer, Measure, Query},
     curves,
     describe::{Tree, number, plural},
     digits::{cost, near},
@@ -87,7 +87,7 @@ struct QuestionOptions {
 struct Complete {
     event: Event,
     neighbouring: Neighbouring,
-    asked: Asked,
+    asked: Measure,
     accountant: Option<Accountant>,
 }
 
@@ -109,7 +109,7 @@ impl Account {
             }
         };
         if !quoted.sound {
-            output.note("as printed, not sound: this figure is no guarantee");
+            output.note("as printed, not sound: this figure is not a guarantee");
         }
         let group = self.group(&quoted, query)?;
         if let Some(path) = &self.question.plot {
@@ -135,7 +135,7 @@ impl Account {
         let Some(units) = self.question.group else { return Ok(None) };
         if !quoted.sound {
             return Err(UsageError::new(
-                "a figure that is no guarantee says nothing to a group",
+                "a figure that is not a guarantee says nothing about a group",
                 "drop `--group`, or ask `--accountant pld`",
             )
             .into());
@@ -175,14 +175,14 @@ impl Account {
 }
 
 impl QuestionOptions {
-    fn asked(&self, question: Option<&Question>) -> Result<Asked, UsageError> {
+    fn asked(&self, question: Option<&Question>) -> Result<Measure, UsageError> {
         let (delta, epsilon) = match (self.delta, self.epsilon, question) {
             (None, None, Some(question)) => (question.delta, question.epsilon),
             (delta, epsilon, _) => (delta, epsilon),
         };
         match (delta, epsilon) {
-            (Some(delta), _) => Ok(Asked::EpsilonAt { delta }),
-            (None, Some(epsilon)) => Ok(Asked::DeltaAt { epsilon }),
+            (Some(delta), _) => Ok(Measure::EpsilonAt { delta }),
+            (None, Some(epsilon)) => Ok(Measure::DeltaAt { epsilon }),
             (None, None) => Err(UsageError::new(
                 "nothing is asked: neither `--delta` nor `--epsilon` is given",
                 "add `--delta 1e-6` to learn epsilon, or `--epsilon 1` to learn delta",
@@ -201,7 +201,7 @@ struct Report {
     #[serde(skip)]
     event: Event,
     #[serde(skip)]
-    asked: Asked,
+    asked: Measure,
     #[serde(skip)]
     all: Vec<(Accountant, Result<Answer, AccountError>)>,
     #[serde(skip)]
@@ -211,8 +211,8 @@ struct Report {
 impl Report {
     fn figure(&self, answer: &Answer) -> String {
         let value = match self.asked {
-            Asked::EpsilonAt { .. } => answer.epsilon,
-            Asked::DeltaAt { .. } => answer.delta,
+            Measure::EpsilonAt { .. } => answer.epsilon,
+            Measure::DeltaAt { .. } => answer.delta,
         };
         if answer.sound { cost(value) } else { near(value) }
     }
@@ -229,10 +229,10 @@ impl fmt::Display for Report {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(formatter, "{}", Tree(&self.event))?;
         match self.asked {
-            Asked::EpsilonAt { delta } => {
+            Measure::EpsilonAt { delta } => {
                 writeln!(formatter, "accountant  epsilon   at delta {}", number(delta))?;
             }
-            Asked::DeltaAt { epsilon } => {
+            Measure::DeltaAt { epsilon } => {
                 writeln!(formatter, "accountant  delta     at epsilon {}", number(epsilon))?;
             }
         }
@@ -299,7 +299,7 @@ impl Report {
         }
         for (_, answer) in &self.all {
             if let Ok(Answer { sound: false, objections, .. }) = answer {
-                writeln!(formatter, "\nThe paper's Theorem 3 is no guarantee here:")?;
+                writeln!(formatter, "\nThe paper's Theorem 3 gives no guarantee here:")?;
                 for objection in *objections {
                     writeln!(formatter, "- {objection}")?;
                 }

@@ -34,7 +34,7 @@ Examples:
 pub(crate) struct Audit {
     /// The folder of a finished run
     run: PathBuf,
-    /// Rank each phrase among so many random ones
+    /// Rank each phrase among this many random ones
     #[arg(long, value_name = "NUMBER", default_value_t = 10_000, conflicts_with = "exact")]
     continuations: u64,
     /// Rank each phrase among all that begin with its first word

@@ -5,7 +5,7 @@ use crate::handed::Handed;
 use crate::names::{form_parser, named, optimizer_parser, rule_parser};
 use crate::output::Output;
 use crate::running::{RunOptions, Trained, note_doubts};
-use crate::summary::{Figure, Summary, Told};
+use crate::summary::{Figure, ModelSummary, Summary};
 use crate::usage::{UsageError, needed};
 use clap::Args;
 use organza_clicks::{
@@ -17,7 +17,7 @@ use organza_mechanism::{By, SelectionRule};
 use organza_train::{OptimizerName, RunFolder};
 use std::path::PathBuf;
 
-/// The budget for whom nothing else was said.
+/// The budget unless told otherwise.
 const EPSILON: f64 = 3.0;
 /// Buckets of a column unless asked otherwise.
 const BUCKETS: u64 = 1_000;
@@ -29,12 +29,12 @@ Without a flag it learns from made-up rows of 20,000 users at epsilon 3. With --
 clicked, which are numbers, which are categories, and whose row it is. With --user-column all rows of a user are protected as \
 one; without it each row alone.
 
-Private by default: the model and everything else in the run folder, but what is named below. Categories are hashed into \
-buckets by a public hash, and numbers become log(1 + x) over that of a declared largest one, so that nothing has to be learned from the data \
+Private by default: the model and everything else in the run folder, except what is named below. Categories are hashed into \
+buckets by a public hash, and numbers become log(1 + x), divided by that of a declared maximum, so that nothing has to be learned from the data \
 first.
 
 Not private: AUC, losses, calibration, timings and remarks about the data come from the data without noise and are marked \
-wherever they are shown. A run with --seed has no guarantee at all, nor has one by --method none.";
+wherever they are shown. A run with --seed or --method none has no guarantee at all.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -126,7 +126,7 @@ struct Rows {
     /// Buckets of each column of categories [default: 1000]
     #[arg(long, value_name = "NUMBER", requires = "data")]
     buckets: Option<u64>,
-    /// End with an error at a row that cannot be used, instead of leaving it out: the error tells that it is there, which
+    /// End with an error at a row that cannot be used, instead of leaving it out: the error shows that it is there, which
     /// the promise does not cover
     #[arg(long, requires = "data")]
     strict: bool,
@@ -151,7 +151,7 @@ struct Training {
     /// Of what counts get, the part for clicks and views of buckets; moments get the rest
     #[arg(long, value_name = "SHARE")]
     bucket_share: Option<f64>,
-    /// At most so many rows of a user count in a step [default: 16]
+    /// At most this many rows of a user count in a step [default: 16]
     #[arg(long, value_name = "ROWS")]
     per_unit: Option<u64>,
     /// The expected number of units in a batch
@@ -202,7 +202,7 @@ impl Clicks {
             output.note("method none: this run is NOT private");
         } else if settings.data.is_some() && settings.by_row() {
             output.note(
-                "each row is protected alone: a person with several is protected less; name whose they are by --user-column",
+                "each row is protected alone: a person with several is protected less; say whose they are with --user-column",
             );
         }
         note_doubts(&settings, output);
@@ -280,7 +280,7 @@ impl Rows {
         let label = needed(self.label_column.clone(), "--label-column", what)?;
         if self.category.is_empty() {
             let problem = "no column of categories is named, and a click model needs one";
-            return Err(UsageError::new(problem, "name each by --category"));
+            return Err(UsageError::new(problem, "name each with --category"));
         }
         let numbers = self.number.iter().map(|word| match word.split_once('=') {
             None => Ok((word.clone(), LARGEST_NUMBER)),
@@ -316,7 +316,7 @@ pub(super) fn show(
     let part = if test.is_some() { "test" } else { "training" };
     let named = |what: &str| format!("{part} {what}");
     let is_none = log_loss.zip(*constant_loss).is_some_and(|(loss, constant)| loss >= constant);
-    let told = Told {
+    let told = ModelSummary {
         figures: vec![
             Figure::private("model", settings.model).named("model"),
             Figure::private("parameters", finished.model.model.parameters()),

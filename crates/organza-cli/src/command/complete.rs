@@ -8,7 +8,7 @@ use std::fmt;
 use std::io::{self, BufRead};
 use std::path::PathBuf;
 
-/// So many continuations, where nothing else was asked for.
+/// How many continuations unless told otherwise.
 const TOP: usize = 5;
 
 const EXAMPLES: &str = "\

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 const ABOUT: &str = "\
 One budget for all runs on a data set
 
-A ledger of a data set is a file that `organza train`, `linear`, `tune` and `compare` take by --ledger. Each run reserves \
+A ledger of a data set is a file that `organza train`, `linear`, `tune` and `compare` take with --ledger. Each run reserves \
 its whole --epsilon and --delta there before it releases anything, and is refused if the sums would exceed \
 what `create` fixed. A run that goes on after it was stopped does not pay again; one that is never finished keeps its \
 share. Several processes may use the file at the same time.

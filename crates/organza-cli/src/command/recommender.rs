@@ -6,7 +6,7 @@ use crate::handed::Handed;
 use crate::names::{form_parser, named};
 use crate::output::Output;
 use crate::running::{RunOptions, Trained, note_doubts};
-use crate::summary::{Figure, Summary, Told};
+use crate::summary::{Figure, ModelSummary, Summary};
 use crate::usage::UsageError;
 use clap::Args;
 use organza_data::table::TableForm;
@@ -16,7 +16,7 @@ use organza_recommend::{Method, RecommenderRun, Rules, Settings};
 use organza_train::RunFolder;
 use std::path::PathBuf;
 
-/// The budget for whom nothing else was said.
+/// The budget unless told otherwise.
 const EPSILON: f64 = 3.0;
 
 const PROMISE: &str = "\
@@ -25,12 +25,12 @@ Make a recommender from events with differential privacy
 Without a flag it learns from a built-in synthetic shop at epsilon 3. With --data it reads a table of events: who \
 (--user-column) and what (--item-column). The unit is the person: all of their events together.
 
-Private by default: the model, the items and everything else in the run folder, but what is named below. Which items \
+Private by default: the model, the items and everything else in the run folder, except what is named below. Which items \
 occur is private too, unless --items declares them. The number of persons is not released.
 
 Not private: the quality, timings and remarks about the data come from the data without noise and are marked \
-wherever they are shown. A run with --seed has no guarantee at all, nor has one by --method ease or low-rank. The history that is sent to `organza recommend` is not \
-protected by anything: recommend where it is.";
+wherever they are shown. A run with --seed, --method ease or --method low-rank has no guarantee at all. The history that is sent to `organza recommend` is not \
+protected by anything: ask for recommendations where it is kept.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -41,7 +41,7 @@ Examples:
     --weight-column stars --full-weight 5 --time-column when --last 200 --out run
   organza recommender --method als --out als
 
-Methods, of which all but the first are there to compare with:
+Methods (all but the first are there for comparison):
   spectrum    what stands out of the noise of a table of item pairs
   popularity  what everybody likes, and nothing else
   covariance  a noisy covariance of items (McSherry and Mironov 2009)
@@ -77,7 +77,7 @@ pub(crate) struct Recommender {
     /// The column that says when, for --last: numbers, or dates like 2026-01-31
     #[arg(long, value_name = "NAME", requires = "data", requires = "last")]
     time_column: Option<String>,
-    /// Only the newest items of a person count, so many of them
+    /// Count only this many of a person's newest items
     #[arg(long, value_name = "NUMBER", requires = "time_column")]
     last: Option<usize>,
     /// A file that names all items, one a line, which declares them public [default: which items occur is private]
@@ -231,7 +231,7 @@ pub(crate) fn show(
     let Quality { persons, recall, popular_recall, .. } = quality;
     let found = format!("{recall:.3}, by popularity {popular_recall:.3}");
     let is_none = settings.method != Method::Popularity && persons > 0 && recall <= popular_recall;
-    let told = Told {
+    let told = ModelSummary {
         figures: vec![
             Figure::private("items", saved.model.items()).in_run(private).named("items"),
             Figure::private("rank", rank).named("directions of taste").if_any(),

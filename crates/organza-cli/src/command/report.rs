@@ -52,7 +52,7 @@ impl fmt::Display for Written {
         let mark = if self.private {
             ""
         } else {
-            ", which is not private: it is for whoever holds the data"
+            ", which is not private: it is for those who hold the data"
         };
         writeln!(formatter, "{GOOD}wrote {report}{GOOD:#}{mark}")
     }

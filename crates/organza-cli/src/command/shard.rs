@@ -21,11 +21,11 @@ const PROMISE: &str = "\
 Make a run of shards: several machines count, one draws the noise
 
 For data that outgrow a machine. `begin` makes the folder of a run and a task for workers. `count` counts the units of one shard, anywhere. `merge` adds the \
-partials of all shards up, charges, draws the noise once and writes the task of the next round, until the model is there. With the same \
-seed that is the model, bit for bit, that one machine makes.
+partials of all shards up, charges, draws the noise once and writes the task of the next round, until the model is done. With the same \
+seed it is, bit for bit, the model that one machine makes.
 
 The shard of a unit is a hash of its name, so every worker may be given all rows: it takes those of its own shard, and no unit is ever in two. \
-Rows of lines are units of their own, by a hash of the line.
+A row that is a unit of its own is placed by a hash of the line.
 
 Private: what `merge` leaves in the folder, as in every run. NOT private: partials are the bare sums of the data, before any noise. They are \
 written for their owner alone, sealed where --key-file names a key, and deleted by `merge` once their release is on the disk.";
@@ -37,7 +37,7 @@ Examples:
   organza shard count --task run/task --data messages.csv --shard 1 --shards 2 --out part-1
   organza shard merge run part-0 part-1
 
-and so on with `count` and `merge`, until `merge` says that the run is finished. A merge that was killed is made again with the same partials.";
+and so on with `count` and `merge`, until `merge` says that the run is finished. A merge that was killed can be run again with the same partials.";
 
 /// Make a run of shards: several machines count, one draws the noise
 #[derive(Args, Debug)]
@@ -67,7 +67,7 @@ impl Shard {
 /// A key that the machines of a run share.
 #[derive(Args, Debug)]
 struct Sealing {
-    /// A file of at least 32 random bytes, the same on all machines: tasks and partials are sealed by it, and no others are taken
+    /// A file of at least 32 random bytes, the same on all machines: tasks and partials are sealed with it, and no others are accepted
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
 }
@@ -111,7 +111,7 @@ impl Sealing {
 pub(crate) struct Begin {
     #[command(flatten)]
     sealing: Sealing,
-    /// What would make the run on one machine, without --data: train, recommender or typeahead, and its flags
+    /// The command that would make the run on one machine, without --data: train, recommender or typeahead, and its flags
     #[arg(
         value_name = "COMMAND",
         trailing_var_arg = true,
@@ -176,7 +176,7 @@ struct Count {
     /// Which shard, from 0
     #[arg(long, value_name = "NUMBER")]
     shard: u32,
-    /// How many there are
+    /// How many shards there are
     #[arg(long, value_name = "NUMBER")]
     shards: u32,
     /// End with an error at a row of another shard, instead of passing over it

@@ -7,7 +7,7 @@ use crate::handed::Handed;
 use crate::names::named;
 use crate::output::Output;
 use crate::running::{RunOptions, Trained, note_doubts};
-use crate::summary::{Figure, Summary, Told};
+use crate::summary::{Figure, ModelSummary, Summary};
 use crate::text::{TextOptions, WordOptions};
 use crate::usage::UsageError;
 use clap::Args;
@@ -17,7 +17,7 @@ use organza_train::RunFolder;
 use organza_typeahead::{Method, Settings, Text, TypeaheadRun};
 use std::path::PathBuf;
 
-/// The budget for whom nothing else was said.
+/// The budget unless told otherwise.
 const EPSILON: f64 = 3.0;
 
 const PROMISE: &str = "\
@@ -26,12 +26,12 @@ Make a model that completes what people write, with differential privacy
 Without a flag it learns from the built-in corpus, which is synthetic, at epsilon 3. With --data it reads text: lines of a user, a \
 tab and what they wrote, or a table with --text-column and --user-column. The unit is the writer: all of their text together.
 
-Private by default: the model, its words and everything else in the run folder, but what is named below. Which words occur is \
-private too, unless --vocabulary-file or --vocabulary declared-public declares them. The number of writers is not released, except by --method dpsgd.
+Private by default: the model, its words and everything else in the run folder, except what is named below. Which words occur is \
+private too, unless --vocabulary-file or --vocabulary declared-public declares them. The number of writers is not released, except with --method dpsgd.
 
 Not private: the quality, which is measured on writers that are held out (--test-share), timings and remarks about the text come from \
-the data without noise and are marked wherever they are shown. A run with --seed has no guarantee at all, nor has one by --method \
-none. What is typed to `organza complete` is not protected by anything: complete where it is typed.";
+the data without noise and are marked wherever they are shown. A run with --seed or --method none has no guarantee \
+at all. What is typed to `organza complete` is not protected by anything: complete where it is typed.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -41,7 +41,7 @@ Examples:
   organza typeahead --data queries.tsv --text-column query --user-column user --vocabulary-file words.txt --out run
   organza typeahead --data notes.txt --unit line --out run
 
-Methods, of which all but the first are there to compare with:
+Methods (all but the first are there for comparison):
   ngrams    words, bigrams and longer n-grams that were released once, order by order
   unigrams  how frequent words are, and nothing else
   dpsgd     a small network trained by DP-SGD
@@ -196,7 +196,7 @@ pub(crate) fn show(
     });
     let is_none = settings.method != Method::Unigrams
         && quality.is_some_and(|it| it.words > 0 && it.first <= it.first_alone);
-    let told = Told {
+    let told = ModelSummary {
         figures: vec![
             Figure::private("words", typeahead.words().len()).in_run(private).named("words"),
             Figure::not_private("quality", quality).shown("next word", found.unwrap_or_default()),

@@ -123,7 +123,7 @@ impl Read for Unpacked<'_> {
         self.unpacked += read as u64;
         if self.unpacked > LEAST_BOMB && self.unpacked / MOST_PACKED > self.packed.get() {
             let problem = format!(
-                "it unpacks to more than {MOST_PACKED} times its size, so it is no data but made to fill memory: unpack \
+                "it unpacks to more than {MOST_PACKED} times its size, so it seems made to fill memory: unpack \
                  it yourself if you trust it"
             );
             return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(lines(&both[..]).unwrap(), [(1, "one".into()), (2, "two".into())]);
         let cut = gzip("line\n".repeat(5000).as_bytes());
         let error = message(&cut[..cut.len() - 10]);
-        assert!(error.starts_with("cannot read on at `some.txt` line "), "{error}");
+        assert!(error.starts_with("cannot go on reading at `some.txt` line "), "{error}");
     }
 
     #[test]

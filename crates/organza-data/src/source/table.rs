@@ -137,7 +137,7 @@ mod tests {
             assert_eq!(rows(&path, Some("who")).unwrap(), (expected.clone(), 0), "{name}");
             let refused = refuse_table(&path, false).unwrap_err().to_string();
             assert!(
-                refused.contains("say which holds the text by --text-column (perhaps `text`)"),
+                refused.contains("say which holds the text with --text-column (perhaps `text`)"),
                 "{refused}"
             );
             assert!(

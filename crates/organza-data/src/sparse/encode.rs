@@ -143,7 +143,7 @@ impl<'a> Encoder<'a> {
     }
 
     /// No rows yet, of as many features as are known beforehand.
-    pub(super) fn no_rows(&self) -> SparseRows {
+    pub(super) fn empty_rows(&self) -> SparseRows {
         SparseRows::new(self.columns.first_private().is_none().then(|| self.columns.width()))
     }
 

@@ -10,7 +10,7 @@ pub enum RowProblem {
     LabelNumber(String),
     /// The label of a table is no number.
     #[error(
-        "the label `{0}` is not a number: if it is the name of a class, declare them all by --classes"
+        "the label `{0}` is not a number: if it is the name of a class, declare them all with --classes"
     )]
     LabelText(String),
     /// The label is none of the declared classes.

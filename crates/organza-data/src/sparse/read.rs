@@ -48,7 +48,7 @@ pub fn rows_of(
 ) -> Result<UnreleasedRows, DataError> {
     let encoder = Encoder::new(columns, labels);
     let mut encoder = encoder.map_err(|problem| DataError::table(table.path(), problem))?;
-    let mut rows = encoder.no_rows();
+    let mut rows = encoder.empty_rows();
     let names = encoder.names();
     table.each_row(&names, &mut |row| {
         let outcome = row.fields.and_then(|fields| Ok(encoder.add(&fields, &mut rows)?));

@@ -149,10 +149,10 @@ impl Reading<'_> {
 /// What comes of reading, which may panic where a file is damaged.
 fn whole<T>(file: &Path, form: TableForm, read: impl FnOnce() -> T) -> Result<T, DataError> {
     catch_unwind(AssertUnwindSafe(read))
-        .map_err(|_| unreadable(file, form, &"what it says of itself is not so"))
+        .map_err(|_| unreadable(file, form, &"what it says about itself is not true"))
 }
 
 fn unreadable(file: &Path, form: TableForm, error: &dyn fmt::Display) -> DataError {
     let form = if form == TableForm::Parquet { "Parquet" } else { "Arrow" };
-    DataError::table(file, format!("no readable {form} file: {error}"))
+    DataError::table(file, format!("not a readable {form} file: {error}"))
 }

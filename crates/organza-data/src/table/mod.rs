@@ -74,7 +74,7 @@ impl Table {
     pub fn open(path: &Path, form: Option<TableForm>) -> Result<Self, DataError> {
         if path == Path::new("-") {
             if form.is_none_or(TableForm::needs_a_file) {
-                let problem = "say what it holds by --format csv, tsv or json (Parquet and Arrow have to be files)";
+                let problem = "say what it holds with --format csv, tsv or json (Parquet and Arrow have to be files)";
                 return Err(DataError::table(Path::new(STANDARD_INPUT), problem));
             }
         } else if path == Path::new(HANDED_OVER) {
@@ -148,7 +148,7 @@ impl Table {
     fn form_of(&self, file: &Path) -> Result<TableForm, DataError> {
         let form = self.form.or_else(|| TableForm::of(file));
         form.ok_or_else(|| {
-            let problem = "its name does not say what table it is: say it by --format csv, tsv, json, parquet or arrow";
+            let problem = "its name does not say what table it is: say so with --format csv, tsv, json, parquet or arrow";
             DataError::table(file, problem)
         })
     }

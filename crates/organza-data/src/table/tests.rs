@@ -74,7 +74,7 @@ fn one_table_in_any_form_has_the_same_fields() {
         );
     }
     let (_folder, path) = written("t.data", CSV.as_bytes());
-    assert!(read(&path, None, &["id"]).unwrap_err().to_string().contains("say it by --format"));
+    assert!(read(&path, None, &["id"]).unwrap_err().to_string().contains("say so with --format"));
     assert_eq!(read(&path, Some(TableForm::Commas), &["id"]).unwrap().0.len(), 3);
     assert!(
         Table::open(Path::new("-"), None).is_err()

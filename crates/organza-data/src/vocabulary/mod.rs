@@ -277,7 +277,7 @@ mod tests {
         );
         assert_ne!(said, put("zebra\nb\nelan\n").unwrap().1);
         let refused = |text: &str| put(text).unwrap_err().to_string();
-        assert!(refused("a\nb\na\n").contains("line 3: `a` stands in line 1 already"));
+        assert!(refused("a\nb\na\n").contains("line 3: `a` is in line 1 already"));
         assert!(refused("a\ntwo words\n").contains("line 2: `two words` holds white space"));
         assert!(refused("").contains("has 0 word(s)"));
         assert!(refused("one\n").contains("at least 2"));

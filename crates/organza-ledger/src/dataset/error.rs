@@ -10,7 +10,7 @@ use thiserror::Error;
 pub enum DataSetError {
     /// The file is the ledger of a single run.
     #[error(
-        "`{}` is the ledger of a single run, not of a data set: make one by `organza ledger create`",
+        "`{}` is the ledger of a single run, not of a data set: make one with `organza ledger create`",
         .0.display()
     )]
     NotShared(PathBuf),

@@ -102,7 +102,7 @@ impl<'a> PartHeader<'a> {
         }
         let mut reader = Reader(body);
         if reader.take()? != *MAGIC {
-            return Err(PartError::Damaged("it is of another version, or no part"));
+            return Err(PartError::Damaged("it is of another version, or not a part"));
         }
         let run = KeyFingerprint::new(reader.take()?);
         let (step, clip) = (reader.number()?, f64::from_le_bytes(reader.take()?));

@@ -43,15 +43,13 @@ impl Sampler {
     /// do not fall into buckets.
     pub fn worker_settings(&self) -> Option<WorkerSettings> {
         let Run { plan, source, .. } = &*self.run;
-        let shape = plan.shared_shape();
         plan.groups().is_none().then(|| WorkerSettings {
             run: source.fingerprint(),
             rate: plan.rate(),
             expected_batch: plan.settings().expected_batch,
             rows_per_unit: plan.rows_per_unit(),
             candidates: plan.clips_candidates(),
-            rows: shape.rows(),
-            coordinates: shape.coordinates(),
+            shape: (*plan.shared_shape()).clone(),
         })
     }
 

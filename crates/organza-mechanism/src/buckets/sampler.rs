@@ -29,10 +29,8 @@ pub struct WorkerSettings {
     pub rows_per_unit: usize,
     /// The clip of a unit at each candidate of a selection, if there is one: the noise is relative to it.
     pub(crate) candidates: Option<CandidateClip>,
-    /// The rows of all tables.
-    pub rows: u64,
-    /// Their coordinates.
-    pub coordinates: u64,
+    /// The tables. Which of them are dense belongs to it: a clip at each candidate leaves those out.
+    pub shape: Shape,
 }
 
 /// The order to sum a batch: which step, and the clip, which was released. It is public.
@@ -88,7 +86,7 @@ impl BucketSampler {
         keys: BucketKeys,
         units: BucketUnits,
     ) -> Result<Self, PartError> {
-        if (shape.rows(), shape.coordinates()) != (settings.rows, settings.coordinates) {
+        if shape != settings.shape {
             return Err(PartError::OtherTables);
         }
         if keys.buckets() != units.buckets() {

@@ -16,7 +16,11 @@ pub struct BucketUnits {
 
 impl BucketUnits {
     /// The units that fall into `buckets`, of those whose names these are: unit 0 has the first name. All others are left
-    /// out. Units of one name, which an application should have made one, stand in the order in which they come.
+    /// out, and so is any but the first of several units of one name.
+    ///
+    /// # Privacy
+    /// A name is one unit: if it joined twice, it would be clipped twice, and move the sum by twice what the noise is for. Which
+    /// of them counts follows its own rows alone.
     pub fn by_name<N: AsRef<[u8]>>(
         names: impl IntoIterator<Item = N>,
         buckets: Range<u16>,
@@ -35,6 +39,9 @@ impl BucketUnits {
             let of_name = || one.1.as_ref().cmp(other.1.as_ref());
             one.0.cmp(&other.0).then_with(of_name).then(one.2.cmp(&other.2))
         });
+        let all = named.len();
+        named.dedup_by(|later, first| later.1.as_ref() == first.1.as_ref());
+        left_out += (all - named.len()) as u64;
         let units = named.iter().map(|(_, _, unit)| *unit).collect();
         let mut filled: Vec<(u16, usize)> = Vec::new();
         for (place, (bucket, ..)) in named.iter().enumerate() {
@@ -56,7 +63,8 @@ impl BucketUnits {
         self.units.len() as u64
     }
 
-    /// How many units were left out, as others have their buckets: none, where a shard was made of just these buckets.
+    /// How many units were left out, as others have their buckets or an earlier one has their name: none, where a shard was made
+    /// of just these buckets.
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
@@ -113,6 +121,19 @@ mod tests {
         let moved =
             before.iter().filter(|(bucket, units)| after.get(bucket) != Some(units)).count();
         assert_eq!(moved, 1);
+    }
+
+    /// In the twin, where names are not compared, whoever has two units joins twice.
+    #[test]
+    fn a_name_is_one_unit() {
+        let names = ["ann", "bob", "ann", "cid", "ann"].map(str::to_owned);
+        let units = BucketUnits::by_name(&names, 0..BUCKETS);
+        let kept: Vec<u64> = {
+            let mut kept: Vec<u64> = units.filled().flat_map(|(_, units)| units.to_vec()).collect();
+            kept.sort_unstable();
+            kept
+        };
+        assert_eq!((kept, units.left_out()), (vec![0, 1, 3], 2));
     }
 
     /// The hash is a promise: a change of it makes other batches of the same seed.

@@ -18,7 +18,7 @@ mod sums;
 mod tests;
 
 pub use partial::{MOST_SHARDS, Partial, PartialError, Round, TaskName};
-pub(crate) use summed::{Summed, Told, digest};
+pub(crate) use summed::{ReleasedNumbers, Summed, digest};
 pub(crate) use sums::{Named, Sums, read_shards, unzigzag, write_shards, zigzag};
 
 use crate::due::NotPaid;

@@ -68,7 +68,7 @@ pub struct Partial {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PartialError {
     /// The bytes are no partial.
-    #[error("this is no partial, or it is damaged or cut short: count its shard again")]
+    #[error("this is not a partial, or it is damaged or cut short: count its shard again")]
     Damaged,
     /// It is from somewhere else.
     #[error(

@@ -30,22 +30,22 @@ pub(crate) trait Summed: Sized {
     fn drawn(self, random: &StepRandom, private: bool) -> Self::Released;
 
     /// What was released, as other machines get it.
-    fn told(released: &Self::Released) -> Told;
+    fn told(released: &Self::Released) -> ReleasedNumbers;
 
     /// What was released, from what another machine was told; none if it is something else.
-    fn with_told(self, told: Told, private: bool) -> Option<Self::Released>;
+    fn with_told(self, told: ReleasedNumbers, private: bool) -> Option<Self::Released>;
 }
 
 /// Released numbers: by cell, in their order, or all in their places.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum ReleasedNumbers {
     /// Cells that were released, each once, with whole numbers.
     Cells(Vec<(u64, i64)>),
     /// All of them, in bits.
     Places(Vec<u32>),
 }
 
-impl Told {
+impl ReleasedNumbers {
     fn to_bytes(&self) -> Vec<u8> {
         let mut writer = Writer::default();
         match self {
@@ -124,7 +124,7 @@ impl Release {
         let other = || NotPaid::OtherPlan { purpose: round.purpose.clone() };
         match exchange.turn(&round, plan)? {
             Turn::Released(bytes) => {
-                let told = Told::from_bytes(&bytes).ok_or_else(other)?;
+                let told = ReleasedNumbers::from_bytes(&bytes).ok_or_else(other)?;
                 sum.with_told(told, private).ok_or_else(other)
             }
             Turn::Count => {
@@ -149,13 +149,13 @@ mod tests {
     #[test]
     fn what_was_told_is_the_same_elsewhere() {
         for told in [
-            Told::Cells(vec![(0, -3), (1, i64::MAX), (70_000, i64::MIN), (u64::MAX, 0)]),
-            Told::Cells(Vec::new()),
-            Told::Places(vec![0, 7, u32::MAX]),
+            ReleasedNumbers::Cells(vec![(0, -3), (1, i64::MAX), (70_000, i64::MIN), (u64::MAX, 0)]),
+            ReleasedNumbers::Cells(Vec::new()),
+            ReleasedNumbers::Places(vec![0, 7, u32::MAX]),
         ] {
             let bytes = told.to_bytes();
-            assert_eq!(Told::from_bytes(&bytes), Some(told));
-            assert_eq!(Told::from_bytes(&bytes[..bytes.len().saturating_sub(1)]), None);
+            assert_eq!(ReleasedNumbers::from_bytes(&bytes), Some(told));
+            assert_eq!(ReleasedNumbers::from_bytes(&bytes[..bytes.len().saturating_sub(1)]), None);
         }
     }
 }

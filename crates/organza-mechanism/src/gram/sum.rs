@@ -4,7 +4,7 @@ use super::noisy::NoisyGram;
 use super::plan::GramPlan;
 use super::row::{Direction, scaled};
 use crate::due::NotPaid;
-use crate::exchange::{Summed, Sums, Told};
+use crate::exchange::{ReleasedNumbers, Summed, Sums};
 use crate::random::StepRandom;
 use crate::release::Release;
 use organza_ledger::{Charged, Event};
@@ -136,12 +136,12 @@ impl Summed for GramSum {
         NoisyGram::new(plan, &self.finished(), random, private)
     }
 
-    fn told(released: &NoisyGram) -> Told {
-        Told::Places(released.cells().iter().map(|cell| cell.to_bits()).collect())
+    fn told(released: &NoisyGram) -> ReleasedNumbers {
+        ReleasedNumbers::Places(released.cells().iter().map(|cell| cell.to_bits()).collect())
     }
 
-    fn with_told(self, told: Told, private: bool) -> Option<NoisyGram> {
-        let Told::Places(cells) = told else { return None };
+    fn with_told(self, told: ReleasedNumbers, private: bool) -> Option<NoisyGram> {
+        let ReleasedNumbers::Places(cells) = told else { return None };
         let cells: Vec<f32> = cells.into_iter().map(f32::from_bits).collect();
         (cells.len() == self.cells.len()).then(|| NoisyGram::of_cells(self.plan, cells, private))
     }

@@ -85,13 +85,13 @@ impl HistogramPlan {
             }
         };
         if settings.bar.is_some() && settings.dense > settings.cells.min(MOST_DENSE) {
-            let reason = "they are no more than all cells, and 2^27";
+            let reason = "there are at most as many as cells, and 2^27";
             return Err(PlanError::new("dense cells", settings.dense, reason, "take fewer"));
         }
         let bar = match settings.bar {
             Some(bar) => Some(checked_bar(bar, step, &noise)?),
             None if settings.cells > MOST_DENSE => {
-                let reason = "so many cells are only released above a bar";
+                let reason = "this many cells are only released above a bar";
                 return Err(PlanError::new("cells", settings.cells, reason, "set a bar"));
             }
             None => None,
@@ -164,7 +164,7 @@ fn checked_bar(bar: f64, step: f64, noise: &IntegerNoise) -> Result<i64, PlanErr
     let steps = (bar / step).ceil();
     let largest = (1_u64 << 52) as f64;
     if !steps.is_finite() || steps.abs() > largest {
-        let reason = "it is no number of a size that counts can have";
+        let reason = "it is not a size that counts can have";
         return Err(PlanError::new("bar", bar, reason, "take a bar near the noise's deviation"));
     }
     noise.above(steps as i64).map_err(|error| PlanError { value: bar.to_string(), ..error })?;

@@ -4,7 +4,7 @@ use super::noisy::NoisyHistogram;
 use super::plan::HistogramPlan;
 use super::unit::UnitCounts;
 use crate::due::NotPaid;
-use crate::exchange::{Summed, Sums as Handed, Told};
+use crate::exchange::{ReleasedNumbers, Summed, Sums as Handed};
 use crate::random::StepRandom;
 use crate::release::Release;
 use organza_ledger::{Charged, Event};
@@ -119,12 +119,12 @@ impl Summed for Histogram {
         NoisyHistogram::new(self.plan, &sums, random, private)
     }
 
-    fn told(released: &NoisyHistogram) -> Told {
-        Told::Cells(released.in_steps().to_vec())
+    fn told(released: &NoisyHistogram) -> ReleasedNumbers {
+        ReleasedNumbers::Cells(released.in_steps().to_vec())
     }
 
-    fn with_told(self, told: Told, private: bool) -> Option<NoisyHistogram> {
-        let Told::Cells(cells) = told else { return None };
+    fn with_told(self, told: ReleasedNumbers, private: bool) -> Option<NoisyHistogram> {
+        let ReleasedNumbers::Cells(cells) = told else { return None };
         NoisyHistogram::of_steps(self.plan, cells, private)
     }
 }

@@ -87,9 +87,9 @@ fn rows_that_are_settled_together_get_what_each_gets_alone() {
 }
 
 #[derive(Default)]
-struct Kept(Vec<(u32, Vec<i32>)>);
+struct KeptRows(Vec<(u32, Vec<i32>)>);
 
-impl Indebted for Kept {
+impl Indebted for KeptRows {
     fn take(&mut self, touched: &Touched<'_>) {
         assert_eq!(format!("{touched:?}"), "Touched(secret)");
         for place in 0..touched.count() {
@@ -103,7 +103,7 @@ impl Indebted for Kept {
 }
 
 /// What step `step` releases of three rows, in the units of a table.
-fn touched(sampler: &Sampler, step: u64) -> Kept {
+fn touched(sampler: &Sampler, step: u64) -> KeptRows {
     let batch = sampler.batch(step, &paid(sampler.charge(0..9))).expect("paid");
     let selected = batch.sum(|unit, gradient| {
         for row in [900 + unit as u32, 7, 1_019] {
@@ -112,7 +112,7 @@ fn touched(sampler: &Sampler, step: u64) -> Kept {
     });
     let rows = selected.select().noise_touched(&owed(sampler)).expect("of this sampler");
     assert_eq!(format!("{rows:?}"), "TouchedRows(secret)");
-    let mut kept = Kept::default();
+    let mut kept = KeptRows::default();
     rows.pay_into(&mut kept);
     kept
 }
@@ -120,7 +120,7 @@ fn touched(sampler: &Sampler, step: u64) -> Kept {
 #[test]
 fn touched_rows_hold_their_average_and_noise_of_their_own() {
     let quiet = dense(1e-5);
-    let Kept(rows) = touched(&quiet, 3);
+    let KeptRows(rows) = touched(&quiet, 3);
     let names: Vec<(u32, usize)> = rows.iter().map(|(row, values)| (*row, values.len())).collect();
     assert_eq!(names, [(7, 64), (900, 64), (901, 64), (1_019, 1)]);
     let owed_noise = owed(&quiet);

@@ -135,7 +135,7 @@ impl Block {
     }
 
     /// The columns of this block and then those of another.
-    pub(super) fn beside(&self, other: &Self) -> Self {
+    pub(super) fn with_columns_of(&self, other: &Self) -> Self {
         let rows = self.values.chunks(self.columns).zip(other.values.chunks(other.columns));
         let values = rows.flat_map(|(left, right)| left.iter().chain(right)).copied().collect();
         Self { columns: self.columns + other.columns, values }
@@ -258,7 +258,7 @@ mod tests {
                 assert!((f64::from(turned.row(row)[column]) - sum).abs() < 1e-5);
             }
         }
-        let both = one.beside(&other);
+        let both = one.with_columns_of(&other);
         assert_eq!((both.first(5).values, both.row(7)[5]), (one.values.clone(), other.row(7)[0]));
     }
 }

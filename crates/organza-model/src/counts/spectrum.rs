@@ -123,7 +123,7 @@ impl<'a> Spectrum<'a> {
         if rank + SPARE_VECTORS / 2 > columns && columns < self.most {
             let rows = self.cells.words.len();
             let new = Block::without_pattern(rows, wanted - columns);
-            self.block = self.block.beside(&new);
+            self.block = self.block.with_columns_of(&new);
             self.block.orthonormalise();
             for part in parts {
                 self.look(part);

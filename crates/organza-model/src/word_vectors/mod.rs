@@ -9,13 +9,15 @@ pub use gradient::{Sample, Scratch};
 pub use initial::frequency_bias;
 
 use organza_mechanism::{FlatRows, Shape};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Row numbers take 32 bits, and two tables and a bias make three rows a word.
 const MOST_WORDS: u64 = (1 << 32) / 3;
 
 /// Which tables there are, and which word of a pair looks where.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Layout {
     /// One table of words x dimensions in both roles, without a bias: the model of the paper.
     Tied,

@@ -6,7 +6,7 @@
 
 use super::plan::{Base, Change};
 use organza_train::Losses;
-use organza_words::suite::{Outcome, Planned, Suite, SuiteError};
+use organza_words::suite::{NamedSettings, Outcome, Suite, SuiteError};
 use serde::Serialize;
 
 /// A setting that was tried with both methods. Losses are *not private*.
@@ -100,7 +100,7 @@ impl Nearest {
         let changes = &Change::CANDIDATES[..scale.candidates];
         let sparse = changes.iter().map(|change| base.changed_sparse(*change, true));
         // Changes that differ in selection alone share their DP-SGD.
-        let mut runs: Vec<Planned> = sparse.collect();
+        let mut runs: Vec<NamedSettings> = sparse.collect();
         let mut baselines = Vec::new();
         for change in changes {
             let run = base.changed_baseline(*change, true);

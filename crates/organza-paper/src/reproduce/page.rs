@@ -22,7 +22,7 @@ pub fn page(found: &Reproduction, settings: Option<&Settings>) -> Page {
     );
     if found.quick {
         page = page.warning(
-            "Shortened by `--quick`: these figures show that all works, and nothing else.",
+            "Shortened by `--quick`: these figures show that everything works, and nothing else.",
         );
     }
     page = page.warning(format!(
@@ -346,7 +346,7 @@ fn compared(others: &Others) -> Section {
             "sigma: deviation over sensitivity, of Gaussian noise. Epsilon of a step: of selective-sgd, before sampling, with all              of its values. Per parameter: what its paper reports of it, the same over the number of values.",
         ))
         .note(format!(
-            "Epsilon per parameter is no guarantee: a record is in all values of a step, and in many steps. These steps at epsilon \
+            "Epsilon per parameter is not a guarantee: a record is in all values of a step, and in many steps. These steps at epsilon \
              1 per parameter have epsilon {} in all.",
             cost(*at_one_per_parameter)
         ))

@@ -5,7 +5,7 @@ use organza_data::CanarySettings;
 use organza_mechanism::SelectionRule;
 use organza_train::OptimizerSettings;
 use organza_words::settings::{Method, Settings};
-use organza_words::suite::Planned;
+use organza_words::suite::NamedSettings;
 use std::path::Path;
 
 /// The noise of DP-SGD in Figure 1, said to be epsilon 30.
@@ -208,7 +208,7 @@ impl Base {
         self.scale
     }
 
-    fn run(&self, name: String, algorithm: Algorithm) -> Planned {
+    fn run(&self, name: String, algorithm: Algorithm) -> NamedSettings {
         let mut settings = self.settings.clone();
         match algorithm {
             Algorithm::NotPrivate => settings.method = Method::None,
@@ -222,17 +222,17 @@ impl Base {
                 settings.privacy.noise_multiplier = Some(SPARSE_NOISE);
             }
         }
-        Planned { name, settings }
+        NamedSettings { name, settings }
     }
 
     /// The runs of Figure 1, in the order of its panels.
-    pub(super) fn figure_1(&self) -> Vec<Planned> {
+    pub(super) fn figure_1(&self) -> Vec<NamedSettings> {
         let panel = |(name, algorithm)| self.run(format!("figure1-{name}"), algorithm);
         PANELS.map(panel).to_vec()
     }
 
     /// The runs of Figure 2, row by row.
-    pub(super) fn figure_2(&self) -> Vec<Planned> {
+    pub(super) fn figure_2(&self) -> Vec<NamedSettings> {
         let row = |repeats| {
             COLUMNS.map(|(name, algorithm)| {
                 let mut run = self.run(format!("figure2-{repeats}-{name}"), algorithm);
@@ -245,12 +245,12 @@ impl Base {
     }
 
     /// The sparse method with something changed.
-    pub(super) fn changed_sparse(&self, change: Change, is_search: bool) -> Planned {
+    pub(super) fn changed_sparse(&self, change: Change, is_search: bool) -> NamedSettings {
         self.changed("sparse", Algorithm::Sparse(SelectionRule::Exponential), change, is_search)
     }
 
     /// DP-SGD at the paper's budget, with the same changed.
-    pub(super) fn changed_baseline(&self, change: Change, is_search: bool) -> Planned {
+    pub(super) fn changed_baseline(&self, change: Change, is_search: bool) -> NamedSettings {
         let algorithm = Algorithm::DpSgd { noise_multiplier: BASELINE_NOISE };
         let change = change.without_selection();
         if change == Change::NOTHING && !is_search {
@@ -260,7 +260,13 @@ impl Base {
         self.changed("dp-sgd", algorithm, change, is_search)
     }
 
-    fn changed(&self, name: &str, algorithm: Algorithm, change: Change, short: bool) -> Planned {
+    fn changed(
+        &self,
+        name: &str,
+        algorithm: Algorithm,
+        change: Change,
+        short: bool,
+    ) -> NamedSettings {
         let purpose = if short { "search" } else { "nearest" };
         let mut run = self.run(format!("{purpose}-{name}{}", change.name()), algorithm);
         change.make(&mut run.settings);
@@ -273,7 +279,7 @@ impl Base {
     }
 
     /// DP-SGD and the paper's method at a budget, to be compared with others.
-    pub(super) fn compared(&self, budget: f64) -> [Planned; 2] {
+    pub(super) fn compared(&self, budget: f64) -> [NamedSettings; 2] {
         let named = |name: &str, algorithm| {
             let mut run = self.run(format!("compared-{budget}-{name}"), algorithm);
             run.settings.privacy.epsilon = Some(budget);
@@ -288,20 +294,21 @@ impl Base {
     }
 
     /// The two systems that the paper compares itself with, at a budget and with all else as it is there.
-    pub(super) fn others(&self, budget: f64) -> [Planned<ComparedSettings<Settings>>; 2] {
+    pub(super) fn others(&self, budget: f64) -> [NamedSettings<ComparedSettings<Settings>>; 2] {
         let methods = [ComparedMethod::Selective(SELECTIVE), ComparedMethod::Projected(SUBSPACE)];
         let [dp_sgd, sparse] = self.compared(budget);
         let names = ["selective", "projected"];
         let mut runs = names.into_iter().zip(methods).zip([sparse, dp_sgd]);
         std::array::from_fn(|_| {
-            let ((name, method), Planned { settings: of, .. }) = runs.next().expect("two runs");
+            let ((name, method), NamedSettings { settings: of, .. }) =
+                runs.next().expect("two runs");
             let name = format!("compared-{budget}-{name}");
-            Planned { name, settings: ComparedSettings { of, method } }
+            NamedSettings { name, settings: ComparedSettings { of, method } }
         })
     }
 
     /// The sparse method at the paper's budget, with noise and selection chosen by the tight account.
-    pub(super) fn tight(&self, share: f64, change: Change) -> Planned {
+    pub(super) fn tight(&self, share: f64, change: Change) -> NamedSettings {
         let change = change.without_selection();
         let name = format!("tight-{share}{}", change.name());
         let mut run = self.run(name, Algorithm::Sparse(SelectionRule::Exponential));

@@ -13,7 +13,7 @@ const ICON: &str = "<svg class=\"icon\" viewBox=\"0 0 24 24\" aria-hidden=\"true
 11-1 18M19 3c-3 6 2 11-1 18\"/></svg>";
 
 /// What the mark means, where there is one.
-const LEGEND: &str = "marks what comes from the data without noise. It is for whoever holds the data \
+const LEGEND: &str = "marks what comes from the data without noise. It is for those who hold the data \
     anyway: do not publish it, nor this page, which shows it.";
 
 impl Page {

@@ -167,7 +167,7 @@ impl Spending {
                 mark,
             };
             section = section.figure(Figure::new("epsilon-over-steps", chart).caption(format!(
-                "What was spent{delta} by the time so many steps were paid for."
+                "What was spent{delta} by the time this many steps were paid for."
             )));
         }
         let stack = Stack {

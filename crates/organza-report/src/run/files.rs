@@ -44,12 +44,12 @@ pub struct Measured {
 pub enum RunFilesError {
     /// There is no run.
     #[error(
-        "{0} holds no run, for it has no settings.json: train one by `organza train --out {0}`"
+        "{0} holds no run, since it has no settings.json: train one with `organza train --out {0}`"
     )]
     NoRun(String),
     /// It is not finished.
     #[error(
-        "the run in {0} is not finished, for it has no certificate.json: go on with it by \
+        "the run in {0} is not finished, since it has no certificate.json: resume it with \
          `organza resume {0}`"
     )]
     Unfinished(String),

@@ -21,7 +21,7 @@ pub fn headline(certificate: &Certificate) -> String {
     }
 }
 
-/// What whoever sees (`epsilon`, `delta`)-private files can do about a question that one unit decides, in words that
+/// What someone who sees (`epsilon`, `delta`)-private files can do about a question that one unit decides, in words that
 /// follow the share of best guesses that are right.
 fn certainty(epsilon: f64, delta: f64) -> &'static str {
     match best_guess(epsilon, delta) {
@@ -40,7 +40,7 @@ const NEARLY_CERTAIN: f64 = 0.99;
 pub(super) fn lead(certificate: &Certificate, released: &str) -> String {
     match (certificate.epsilon, certificate.delta) {
         (Some(epsilon), Some(delta)) if certificate.private => format!(
-            "Trained with differential privacy: whoever sees the {released} {} whether any one {} was in the data.",
+            "Trained with differential privacy: anyone who sees the {released} {} whether any one {} was in the data.",
             certainty(epsilon, delta),
             certificate.unit
         ),
@@ -91,11 +91,11 @@ pub(super) fn promise(certificate: &Certificate, released: &str, seeded: bool) -
     let guess = best_guess(epsilon, delta);
     if guess <= NEARLY_CERTAIN {
         promise.promised.push(format!(
-            "Whoever sees the released files, and even knows all the rest of the data, {can} {question}."
+            "Someone who sees the released files, and even knows all the rest of the data, {can} {question}."
         ));
     } else {
         promise.not_promised.push(format!(
-            "Much: whoever sees the released files, and knows all the rest of the data, {can} {question}. Whether any \
+            "Much: someone who sees the released files, and knows all the rest of the data, {can} {question}. Whether any \
              attack comes near that, only an audit can say."
         ));
     }

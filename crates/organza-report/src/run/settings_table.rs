@@ -24,7 +24,7 @@ pub(super) fn section(
     for (name, value) in rows {
         table = table.row([name.into(), value.into()]);
     }
-    let again = again.map(|command| format!("Repeat it by `{command}`."));
+    let again = again.map(|command| format!("Repeat it with `{command}`."));
     let told: Vec<String> = made.into_iter().chain(again).collect();
     let section = Section::new("Settings");
     if told.is_empty() { section } else { section.text(told.join(" ")) }.table(table)

@@ -60,7 +60,7 @@ pub enum RemoteError {
     Worker {
         /// Its number.
         worker: usize,
-        /// Why, as it said.
+        /// Why, as it said. *Not private*: it may be about its data.
         reason: String,
     },
 }

@@ -50,7 +50,7 @@ pub(super) fn read_frame(from: &mut impl Read) -> io::Result<Option<(Kind, Vec<u
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
         read => read?,
     }
-    let wrong = || io::Error::new(io::ErrorKind::InvalidData, "this is no message of a worker");
+    let wrong = || io::Error::new(io::ErrorKind::InvalidData, "this is not a message of a worker");
     let kind = Kind::ALL.into_iter().find(|known| *known as u8 == kind[0]).ok_or_else(wrong)?;
     let mut length = [0; 8];
     from.read_exact(&mut length)?;
@@ -79,7 +79,7 @@ pub enum WorkerError {
     #[error("the worker cannot read its units: {0}")]
     Task(Failure),
     /// No job, or a second one.
-    #[error("the driver sent something else than an order")]
+    #[error("the driver sent something other than an order")]
     NoOrder,
 }
 

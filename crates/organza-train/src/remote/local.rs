@@ -84,8 +84,20 @@ impl LocalWorkers {
     /// Makes the next step of a driver; false if all are made.
     ///
     /// # Errors
-    /// If the driver cannot make it, or a worker ends again and again.
+    /// If the driver cannot make it, a worker cannot go on or is of another version, or ends again and again. All workers are
+    /// ended then, as some may be at a step that will not be made; the next call starts them again.
     pub fn step<A: Application>(
+        &mut self,
+        driver: &mut StepDriver<A>,
+    ) -> Result<bool, RemoteError> {
+        let made = self.try_step(driver);
+        if made.is_err() {
+            (0..self.workers.len()).for_each(|number| self.end(number));
+        }
+        made
+    }
+
+    fn try_step<A: Application>(
         &mut self,
         driver: &mut StepDriver<A>,
     ) -> Result<bool, RemoteError> {
@@ -103,16 +115,20 @@ impl LocalWorkers {
                     self.traffic.to_driver += asks.len() as u64;
                     match driver.rows(&asks) {
                         Ok(rows) => self.tell(driver, number, Kind::Rows, &rows, &order)?,
-                        Err(RemoteError::Message(_)) => self.traffic.left_out += 1,
-                        Err(error) => return Err(error),
+                        Err(RemoteError::Message(late)) if late.is_late() => {
+                            self.traffic.left_out += 1;
+                        }
+                        Err(error) => return Err(of_worker(number, error)),
                     }
                 }
                 Event::Message(Kind::Part, part) => {
                     self.traffic.to_driver += part.len() as u64;
                     match driver.add(&part) {
                         Ok(_) => self.workers[number].starts = 0,
-                        Err(RemoteError::Message(_)) => self.traffic.left_out += 1,
-                        Err(error) => return Err(error),
+                        Err(RemoteError::Message(late)) if late.is_late() => {
+                            self.traffic.left_out += 1;
+                        }
+                        Err(error) => return Err(of_worker(number, error)),
                     }
                 }
                 Event::Message(Kind::Failed, reason) => {
@@ -217,6 +233,14 @@ impl LocalWorkers {
             drop(input);
             child.wait().ok();
         }
+    }
+}
+
+/// What is wrong with a message, and whose it is.
+fn of_worker(worker: usize, error: RemoteError) -> RemoteError {
+    match error {
+        RemoteError::Message(message) => RemoteError::Worker { worker, reason: message.to_string() },
+        other => other,
     }
 }
 

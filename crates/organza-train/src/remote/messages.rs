@@ -7,9 +7,9 @@ use thiserror::Error;
 /// A message that makes no sense where it came.
 #[derive(Debug, Error)]
 pub enum MessageError {
-    /// It is no message of this kind.
+    /// It is not a message of this kind.
     #[error(
-        "the message is no {0}, or not whole: driver and workers have to be of the same version"
+        "the message is not a whole {0}: driver and workers have to be of the same version"
     )]
     Damaged(&'static str),
     /// It is about another step.
@@ -18,6 +18,22 @@ pub enum MessageError {
     /// A part, or an order for one.
     #[error(transparent)]
     Part(#[from] PartError),
+    /// Units without a name of their own.
+    #[error("there are {names} names for {units} units: each unit has one, by which it is known wherever it is")]
+    Names {
+        /// How many names there are.
+        names: u64,
+        /// How many units.
+        units: u64,
+    },
+}
+
+impl MessageError {
+    /// Whether it came too late or twice, and can be left out: whoever sent it, or its successor, has sent or will send another.
+    pub(super) fn is_late(&self) -> bool {
+        use PartError::{Double, OtherStep};
+        matches!(self, Self::OtherStep | Self::Part(OtherStep { .. } | Double { .. }))
+    }
 }
 
 /// What a worker needs once: what the plan says, and the keys of its buckets.
@@ -55,12 +71,22 @@ impl Job {
 }
 
 /// What a worker answers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Reply {
     /// It asks for rows: for [`StepDriver::rows`](super::StepDriver::rows).
     Asks(Vec<u8>),
     /// It is done with its part: for [`StepDriver::add`](super::StepDriver::add). *Not private.*
     Part(Vec<u8>),
+}
+
+/// Without sums and rows.
+impl std::fmt::Debug for Reply {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Asks(_) => "Asks(..)",
+            Self::Part(_) => "Part(..)",
+        })
+    }
 }
 
 const ROW: usize = size_of::<u32>();

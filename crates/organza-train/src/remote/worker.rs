@@ -34,10 +34,10 @@ struct Drawn {
 
 impl<T: Task> StepWorker<T> {
     /// A worker for the units of `task` that fall into the buckets of `job`: unit 0 has the first of `names`, by which it is
-    /// known wherever it is. Other units are left out.
+    /// known wherever it is. Other units are left out, and so is a second one of the same name.
     ///
     /// # Errors
-    /// If the run has tables of another shape, or units are in groups.
+    /// If the run has other tables, or units and names are not equally many.
     pub fn new<N: AsRef<[u8]>>(
         task: T,
         names: impl IntoIterator<Item = N>,
@@ -45,14 +45,18 @@ impl<T: Task> StepWorker<T> {
     ) -> Result<Self, MessageError> {
         let shape = task.shape().map_err(|_| PartError::OtherTables)?;
         let Job { settings, keys } = job.clone();
-        let names = names.into_iter().take(usize::try_from(task.units()).unwrap_or(usize::MAX));
+        let names: Vec<N> = names.into_iter().collect();
+        if names.len() as u64 != task.units() {
+            return Err(MessageError::Names { names: names.len() as u64, units: task.units() });
+        }
         let units = BucketUnits::by_name(names, keys.buckets());
         let left_out = units.left_out();
         let sampler = BucketSampler::new(settings, shape.clone(), keys, units)?;
         Ok(Self { task, shape, sampler, left_out, drawn: None })
     }
 
-    /// How many units were left out, as their buckets are others'. *Not private.* None where data was divided by
+    /// How many units were left out, as their buckets are others' or their names not their own. *Not private.* None where data
+    /// was divided by
     /// [`bucket`](super::bucket).
     pub fn left_out(&self) -> u64 {
         self.left_out
@@ -108,7 +112,9 @@ impl<T: Task> StepWorker<T> {
         let Drawn { order, batch, each, draws, rows } = drawn;
         let part = batch.sum(*each, |place, unit, gradient| {
             let draw = draws[place / *each].of_unit(place % *each);
-            self.task.gradient(unit, draw, rows, gradient);
+            let reader = UnitRows { held: rows, first_missing: Mutex::new(None) };
+            self.task.gradient(unit, draw, &reader, gradient);
+            reader.note();
         });
         let missing = rows.take_missing();
         if missing.is_empty() {
@@ -126,8 +132,7 @@ impl<T> std::fmt::Debug for StepWorker<T> {
     }
 }
 
-/// Rows that the driver sent for a step. One that it did not send is zero for now, and noted: what was computed of it is not
-/// used.
+/// Rows that the driver sent for a step.
 struct HeldRows {
     shape: Shape,
     starts: HashMap<u32, usize, BuildHasherDefault<RowHasher>>,
@@ -154,14 +159,33 @@ impl HeldRows {
     }
 }
 
-impl ReadRows for HeldRows {
+/// The rows for the gradient of one unit. One that the driver did not send is zero for now, and the first of them is noted: what
+/// was computed of it is not used. What a unit reads after zeros may be other rows than it would read otherwise, so these are not
+/// asked for: which rows are read, and hence the bits, must not depend on who computes beside whom.
+struct UnitRows<'a> {
+    held: &'a HeldRows,
+    first_missing: Mutex<Option<u32>>,
+}
+
+impl UnitRows<'_> {
+    fn note(self) {
+        let first = self.first_missing.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Some(row) = first {
+            self.held.missing.lock().unwrap_or_else(PoisonError::into_inner).insert(row);
+        }
+    }
+}
+
+impl ReadRows for UnitRows<'_> {
     fn row(&self, row: u32) -> &[f32] {
-        let Some((_, length)) = self.shape.row(row) else { return &[] };
-        match self.starts.get(&row) {
-            Some(start) => &self.values[*start..*start + length],
+        let held = self.held;
+        let Some((_, length)) = held.shape.row(row) else { return &[] };
+        match held.starts.get(&row) {
+            Some(start) => &held.values[*start..*start + length],
             None => {
-                self.missing.lock().unwrap_or_else(PoisonError::into_inner).insert(row);
-                &self.zeros[..length]
+                let mut first = self.first_missing.lock().unwrap_or_else(PoisonError::into_inner);
+                first.get_or_insert(row);
+                &held.zeros[..length]
             }
         }
     }

@@ -39,7 +39,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum ShardError {
     /// The bytes are no task.
-    #[error("this is no task of `organza shard`, or it is damaged or cut short: copy it again")]
+    #[error("this is not a task of `organza shard`, or it is damaged or cut short: copy it again")]
     NoTask,
     /// It is of another version.
     #[error("the task was written by organza {0}: take the same version on all machines")]
@@ -61,15 +61,15 @@ pub enum ShardError {
     #[error("nothing can be sealed: the system has no randomness, or there is too much to seal")]
     Sealing,
     /// It is sealed.
-    #[error("it is sealed: name the file of its key by --key-file")]
+    #[error("it is sealed: name the file of its key with --key-file")]
     KeyNeeded,
     /// It is not sealed.
     #[error(
-        "it is not sealed, so anybody may have written it: seal it by --key-file where it is made, or leave the key out"
+        "it is not sealed, so anybody may have written it: seal it with --key-file where it is made, or leave out the key"
     )]
     NotSealed,
     /// It was sealed by another key, or is no longer what it was.
-    #[error("it was sealed by another key, or changed since")]
+    #[error("it was sealed with another key, or changed since")]
     OtherKey,
     /// The partials.
     #[error(transparent)]

@@ -96,7 +96,7 @@ pub enum OnDiskError {
     /// A step would read and write everything.
     #[error(
         "these settings move every row at every step, which would read and write whole tables on the disk: take plain \
-         gradient descent where noise is on everything, or private selection; small tables belong into memory"
+         gradient descent where noise is on everything, or private selection; small tables belong in memory"
     )]
     EveryRow,
     /// Averages are as wide as the tables.

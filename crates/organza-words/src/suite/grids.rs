@@ -1,6 +1,6 @@
 //! Which runs of a folder were chosen together, before any of them had a result.
 
-use super::Planned;
+use super::NamedSettings;
 use organza_train::FolderError;
 use organza_train::settings::RunSettings;
 use serde::{Deserialize, Serialize};
@@ -37,9 +37,9 @@ impl<S: RunSettings> Grid<S> {
     }
 
     /// Writes down those of `runs` that no earlier command has fixed or begun.
-    pub(super) fn write(folder: &Path, runs: &[Planned<S>]) -> Result<(), FolderError> {
+    pub(super) fn write(folder: &Path, runs: &[NamedSettings<S>]) -> Result<(), FolderError> {
         let earlier = Self::read(folder);
-        let is_new = |run: &&Planned<S>| {
+        let is_new = |run: &&NamedSettings<S>| {
             let begun = folder.join(&run.name).join("settings.json").exists();
             !begun && !earlier.iter().any(|grid| grid.has(&run.name, &run.settings))
         };
@@ -66,16 +66,16 @@ mod tests {
     use super::*;
     use crate::settings::Settings;
 
-    fn run(name: &str, epsilon: f64) -> Planned {
+    fn run(name: &str, epsilon: f64) -> NamedSettings {
         let mut settings = Settings::standard();
         settings.privacy.epsilon = Some(epsilon);
-        Planned { name: name.to_owned(), settings }
+        NamedSettings { name: name.to_owned(), settings }
     }
 
     #[test]
     fn what_comes_later_is_another_grid() {
         let folder = tempfile::tempdir().unwrap();
-        let write = |runs: &[Planned]| Grid::write(folder.path(), runs).unwrap();
+        let write = |runs: &[NamedSettings]| Grid::write(folder.path(), runs).unwrap();
         write(&[run("a", 1.0), run("b", 1.0)]);
         write(&[run("a", 1.0), run("b", 1.0)]);
         assert_eq!(
@@ -86,7 +86,8 @@ mod tests {
         // One more is chosen, and one is begun with other settings than those that were fixed.
         write(&[run("a", 1.0), run("b", 2.0), run("c", 1.0)]);
         let grids = Grid::read(folder.path());
-        let place = |run: Planned| grids.iter().position(|it| it.has(&run.name, &run.settings));
+        let place =
+            |run: NamedSettings| grids.iter().position(|it| it.has(&run.name, &run.settings));
         assert_eq!(place(run("a", 1.0)), Some(0));
         assert_eq!(place(run("b", 1.0)), Some(0));
         assert_eq!(place(run("b", 2.0)), Some(1));

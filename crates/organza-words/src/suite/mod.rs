@@ -37,7 +37,7 @@ impl WordRun for Settings {
 
 /// A run to make: a folder of that name.
 #[derive(Clone, Debug)]
-pub struct Planned<S = Settings> {
+pub struct NamedSettings<S = Settings> {
     /// The name of its folder.
     pub name: String,
     /// What is asked for.
@@ -221,9 +221,9 @@ impl Suite {
     /// If one of them fails, or is interrupted.
     pub fn run<S: WordRun + Send + Sync>(
         &self,
-        runs: &[Planned<S>],
+        runs: &[NamedSettings<S>],
     ) -> Result<Vec<Outcome<S>>, SuiteError> {
-        let is_new = |run: &&Planned<S>| !self.path(&run.name).join("settings.json").exists();
+        let is_new = |run: &&NamedSettings<S>| !self.path(&run.name).join("settings.json").exists();
         let shares: Vec<Share> =
             runs.iter().filter(is_new).filter_map(|run| run.settings.engine().share()).collect();
         if let Some(ledger) = runs.first().and_then(|run| run.settings.engine().ledger) {
@@ -270,7 +270,7 @@ impl Suite {
     }
 
     /// Reads, goes on with, or begins a run.
-    fn one<S: WordRun>(&self, run: &Planned<S>) -> Result<Outcome<S>, SuiteError> {
+    fn one<S: WordRun>(&self, run: &NamedSettings<S>) -> Result<Outcome<S>, SuiteError> {
         let path = self.path(&run.name);
         let fits = |settings: &S| match *settings == run.settings {
             true => Ok(()),

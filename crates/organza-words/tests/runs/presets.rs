@@ -1,9 +1,10 @@
 //! The presets say what they are said to say.
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use organza_data::{Synthetic, TextSource};
+use organza_data::{Objective, Synthetic, TextSource};
 use organza_ledger::Event;
 use organza_mechanism::SelectionRule;
+use organza_model::Layout;
 use organza_train::OptimizerSettings;
 use organza_words::settings::{Method, Settings, SplitSettings, StopWordList, Tokens};
 use organza_words::{Ended, Session};
@@ -18,7 +19,7 @@ fn the_paper_is_there_to_the_letter() {
     assert_eq!(paper.data.stop_words, StopWordList::English);
     assert!(paper.data.tokens == Tokens::Ascii && !paper.data.keep_case);
     assert_eq!(paper.data.split, SplitSettings::PaperShuffled);
-    assert!(paper.model.tied && !paper.model.cbow);
+    assert_eq!((paper.model.layout, paper.model.architecture), (Layout::Tied, Objective::SkipGram));
     assert_eq!((paper.model.dimensions, paper.model.window, paper.model.negatives), (100, 4, 8));
     assert_eq!((paper.training.batch, paper.training.epochs), (20.0, 20.0));
     assert_eq!((paper.training.clip, paper.training.second_clip), (15.0, Some(1.0)));

@@ -96,7 +96,7 @@ fn check_memory(rows: u64, dimensions: usize) -> anyhow::Result<()> {
     let free = free_megabytes().map_or(f64::INFINITY, |free| free * 1_048_576.0);
     if needed > free {
         bail!(
-            "the tables need {:.1} GB, and {:.1} GB of memory are free: keep them in a folder by --tables-on-disk FOLDER, \
+            "the tables need {:.1} GB, and {:.1} GB of memory are free: keep them in a folder with --tables-on-disk FOLDER, \
              or take fewer rows (--vocabulary) or dimensions (--dim)",
             needed / 1e9,
             free / 1e9

@@ -74,7 +74,7 @@ struct What {
     /// How many steps come before them, at the most
     #[arg(long, value_name = "STEPS", default_value_t = 300)]
     warmup: u64,
-    /// Stop measuring after so long, with three steps at the least
+    /// Stop measuring after this long, but make at least three steps
     #[arg(long, value_name = "SECONDS", default_value_t = 20.0)]
     seconds: f64,
     /// How many threads

@@ -19,7 +19,7 @@ use std::process::{Command, Stdio};
 const NARROWEST: u64 = 1_000;
 /// The widest table of a sweep, unless another is asked for.
 const WIDEST: u64 = 10_000_000;
-/// Dense noise and dense moments are measured up to so many coordinates: beyond it, a step takes seconds.
+/// Dense noise and dense moments are measured up to this many coordinates: beyond that, a step takes seconds.
 const DENSE: u64 = 100_000_000;
 
 /// All measurements of a sweep.

@@ -2,7 +2,7 @@
 
 mod comparison;
 
-use super::train::{Asked, Options};
+use super::train::{BudgetAndMethod, Options};
 use crate::names::method_parser;
 use crate::output::Output;
 use crate::progress::suite;
@@ -11,7 +11,7 @@ use anyhow::Context;
 use clap::Args;
 use comparison::Comparison;
 use organza_words::settings::{Method, Settings, VocabularyOrigin};
-use organza_words::suite::{Planned, Total, shared_total};
+use organza_words::suite::{NamedSettings, Total, shared_total};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -23,9 +23,9 @@ share of signal is how much of what there is to learn beyond word frequencies a 
 word frequencies alone, 1 is the best of all runs, usually the one without privacy.
 
 All runs have the same words, which are declared (--vocabulary-file, --vocabulary declared-public), because losses over \
-different words do not compare; those of a run that released them privately will do, and cost nothing again.
+different words do not compare; those of a run that released them privately will do, and cost nothing more.
 
-All flags of `organza train` hold for all runs; what no flag says is as `organza train` has it for \
+All flags of `organza train` hold for all runs; what no flag sets is as `organza train` has it for \
 each method. The same command goes on where it was stopped. The test \
 losses that it compares are NOT private, and choosing a method by them on private data is a release \
 without a charge: compare on public data that resembles yours.
@@ -71,7 +71,7 @@ fn one_vocabulary(settings: &mut Settings) -> Result<(), UsageError> {
     if settings.data.path.is_some() {
         return Err(UsageError::new(
             "each run would release words of its own, and losses over different words do not compare",
-            "release them once by `organza train`, and compare with --vocabulary-file RUN/vocabulary.txt; or declare them by \
+            "release them once with `organza train`, and compare with --vocabulary-file RUN/vocabulary.txt; or declare them by \
              --vocabulary declared-public",
         ));
     }
@@ -96,7 +96,7 @@ impl Compare {
     }
 
     /// Every method at every budget, the one without privacy once; each as `organza train` would make it.
-    fn runs(&self) -> anyhow::Result<Vec<Planned>> {
+    fn runs(&self) -> anyhow::Result<Vec<NamedSettings>> {
         let mut runs = Vec::new();
         for &method in &self.methods {
             let budgets: Vec<Option<f64>> = match method {
@@ -104,7 +104,7 @@ impl Compare {
                 _ => self.epsilons.iter().copied().map(Some).collect(),
             };
             for epsilon in budgets {
-                let mut settings = self.options.settings(&Asked::of(method, epsilon))?;
+                let mut settings = self.options.settings(&BudgetAndMethod::of(method, epsilon))?;
                 settings.privacy.epsilon = epsilon;
                 one_vocabulary(&mut settings)?;
                 settings.privacy.noise_multiplier = None;
@@ -112,7 +112,7 @@ impl Compare {
                     Some(epsilon) => format!("{method}-{epsilon}"),
                     None => method.to_string(),
                 };
-                runs.push(Planned { name, settings });
+                runs.push(NamedSettings { name, settings });
             }
         }
         Ok(runs)

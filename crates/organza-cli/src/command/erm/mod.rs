@@ -6,7 +6,7 @@ mod options;
 use crate::handed::Handed;
 use crate::output::Output;
 use crate::running::{RunOptions, Trained, note_doubts};
-use crate::summary::{Figure, Summary, Told};
+use crate::summary::{Figure, ModelSummary, Summary};
 use crate::usage::UsageError;
 use bounds::Bounds;
 use clap::{Args, Subcommand};
@@ -22,7 +22,7 @@ Without --method it takes the best private one for the model. Everything that sh
 declared (--bound, --features, --units) or released with a charge; rows longer than --bound are scaled \
 down to it, one by one.
 
-Private by default: the coefficients and everything else in the folder, but what is named below. \
+Private by default: the coefficients and everything else in the folder, except what is named below. \
 Not private: losses, accuracy, AUC, timings and what is said about rows that were left out come from the data \
 without noise and are marked wherever they are shown. A fit with --seed, --method none or --method printed has no guarantee.";
 
@@ -93,12 +93,12 @@ impl Erm {
             );
         }
         if settings.bound.is_none() && settings.method != Method::None {
-            output.note("rows longer than 1 are scaled down to it: say --bound if yours are");
+            output.note("rows longer than 1 are scaled down to it: give --bound if yours are");
         }
         let sized = matches!(settings.model, Loss::Linear | Loss::Poisson);
         if sized && !self.options.declared_labels() && settings.method != Method::None {
             output
-                .note("labels larger than 1 are brought within it: say --label-bound if yours are");
+                .note("labels larger than 1 are brought within it: give --label-bound if yours are");
         }
     }
 }
@@ -116,7 +116,7 @@ pub(super) fn show(
     let Fitted { model, train, test, sparsity, .. } = &finished.model;
     if finished.certificate.public.iter().any(|fact| fact.value.ends_with(LARGEST_INDEX)) {
         output.note(format_args!(
-            "{} features, {LARGEST_INDEX}: it is declared public on the certificate; say --features to declare it \
+            "{} features, {LARGEST_INDEX}: it is declared public on the certificate; give --features to declare it \
              yourself",
             model.features()
         ));
@@ -144,7 +144,7 @@ pub(super) fn show(
     }
     figures.extend([Figure::not_private("train", train), Figure::not_private("test", test)]);
     let scores = test.as_ref().unwrap_or(train);
-    let told = Told {
+    let told = ModelSummary {
         figures,
         nothing_learned: (scores.loss >= scores.constant_loss).then_some(NOTHING_LEARNED),
         file: ("coefficients.csv", "the coefficients"),

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// Buckets of a hashed column unless asked otherwise.
 const BUCKETS: u64 = 1 << 16;
-/// The form that is no table.
+/// The form that is not a table.
 const LIBSVM: &str = "libsvm";
 /// Names by which a label is guessed.
 const LABELS: [&str; 7] = ["label", "target", "class", "outcome", "clicked", "income", "y"];
@@ -50,7 +50,7 @@ struct Rows {
     /// The column of the label: a number, or true, false, yes or no
     #[arg(long, alias = "label", value_name = "COLUMN")]
     label_column: Option<String>,
-    /// What labels are called, where they are classes: the first is class 0, and the names are declared public
+    /// What labels are called, if they are classes: the first is class 0, and the names are declared public
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     classes: Vec<String>,
     /// Which classes there are may be secret: those that many units have are released first, with a charge
@@ -59,7 +59,7 @@ struct Rows {
     /// Another word for a missing value, beside the usual ones (empty, NA, N/A, NaN, NULL, None)
     #[arg(long, value_name = "WORD")]
     missing: Vec<String>,
-    /// End with an error at a row that cannot be used, instead of leaving it out: the error tells that it is there, which
+    /// End with an error at a row that cannot be used, instead of leaving it out: the error shows that it is there, which
     /// the promise does not cover
     #[arg(long)]
     strict: bool,
@@ -158,7 +158,7 @@ struct MethodOptions {
     /// The share of the budget that selection gets [default: 0.25]
     #[arg(long)]
     share: Option<f64>,
-    /// Contiguous groups of `corrected` and `printed`, where rows name none [default: 10; printed: 100]
+    /// Contiguous groups of `corrected` and `printed`, if rows name none [default: 10; printed: 100]
     #[arg(long, value_name = "NUMBER", conflicts_with = "user_column")]
     groups: Option<u64>,
     /// How many coordinates a visit to a group may release (c1) [default: 32]
@@ -305,8 +305,8 @@ fn columns_needed(data: &Path, form: TableForm) -> anyhow::Result<UsageError> {
     Ok(UsageError::new(
         format!("`{}` is a table with the columns {}{found}", data.display(), columns.join(", ")),
         format!(
-            "say which is the label by --label-column{guess}, which are features by --numeric and --categorical, and whose \
-             row it is by --user-column"
+            "say which is the label with --label-column{guess}, which are features with --numeric and --categorical, and whose \
+             row it is with --user-column"
         ),
     ))
 }
@@ -363,7 +363,7 @@ impl Rows {
         if features.is_empty() {
             return Err(UsageError::new(
                 "no column of the table becomes a feature",
-                "name some by --numeric, --categorical, --categories or --private-categories",
+                "name some with --numeric, --categorical, --categories or --private-categories",
             )
             .into());
         }
@@ -387,6 +387,6 @@ fn parsed_range(word: &str) -> Result<(f64, f64), UsageError> {
         Some((number(low)?, number(high)?)).filter(|(low, high)| low < high)
     });
     ends.ok_or_else(|| {
-        UsageError::new(format!("`{word}` is no range"), "write a range as LOW:HIGH, low first")
+        UsageError::new(format!("`{word}` is not a range"), "write a range as LOW:HIGH, low first")
     })
 }

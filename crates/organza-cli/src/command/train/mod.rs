@@ -4,12 +4,12 @@ mod options;
 
 use crate::command::shard::Begin;
 use crate::running::{RunOptions, Trained, note_doubts};
-use crate::summary::{Figure, Summary, Told};
+use crate::summary::{Figure, ModelSummary, Summary};
 use crate::usage::UsageError;
 use crate::{arguments::Arguments, handed::Handed, output::Output};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory};
-pub(crate) use options::{Asked, Options};
+pub(crate) use options::{BudgetAndMethod, Options};
 use organza_train::RunFolder;
 use organza_words::settings::{Method, Settings};
 use organza_words::{Text, Words};
@@ -21,14 +21,14 @@ Train word vectors with differential privacy
 Without a flag it trains on the built-in corpus, which is synthetic, at epsilon 3. With --data it \
 trains on your text, one unit a line.
 
-Private by default: the vectors and everything else in the run folder, but what is named below. \
+Private by default: the vectors and everything else in the run folder, except what is named below. \
 Training has noise calibrated to --epsilon and --delta (or as --noise-multiplier says); even the \
 number of units is released with a charge. What you declare public (--units, --vocabulary \
 declared-public, --vocabulary-file) is used as it is and stands on the certificate.
 
 Not private: the losses (metrics.jsonl, summary.json, report.html with figures/ and tables/), timings, memory and remarks about \
 the text come from the data without noise and are marked wherever they are shown. A run with --seed or --method none \
-has no guarantee at all. The folder private/ holds the key of the noise and is deleted at the end, but \
+has no guarantee at all. The folder private/ holds the key of the noise and is deleted at the end, except \
 for canaries, which are synthetic.";
 
 const EXAMPLES: &str = "\
@@ -47,7 +47,7 @@ A run that was stopped, by Ctrl-C or worse, goes on with `organza resume`.";
 #[command(long_about = PROMISE, after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct Train {
     #[command(flatten)]
-    asked: Asked,
+    asked: BudgetAndMethod,
     #[command(flatten)]
     options: Options,
     #[command(flatten)]
@@ -122,7 +122,7 @@ pub(crate) fn show(
     let losses = finished.curve.last().map(|point| point.losses);
     let simple = finished.model.frequency_loss;
     let select = (settings.method == Method::Sparse).then_some(settings.selection.rule);
-    let told = Told {
+    let told = ModelSummary {
         figures: vec![
             Figure::private("select", select).named("selection").if_any(),
             Figure::measured("train_loss", "training loss", losses.map(|it| it.train), ""),

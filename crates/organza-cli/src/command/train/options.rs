@@ -8,8 +8,10 @@ use crate::files;
 use crate::names::{method_parser, named, optimizer_parser, rule_parser};
 use crate::text::{TextOptions, WordOptions, set, set_some};
 use clap::{Args, ValueEnum};
+use organza_data::Objective;
 use organza_ledger::{Neighbouring, Unit};
 use organza_mechanism::{By, SelectionRule};
+use organza_model::Layout;
 use organza_train::OptimizerName;
 use organza_words::settings::{Method, Settings};
 use std::path::PathBuf;
@@ -36,7 +38,7 @@ pub(crate) struct Options {
 
 /// What a single run is asked to do; a comparison tries several.
 #[derive(Args, Debug, Default)]
-pub(crate) struct Asked {
+pub(crate) struct BudgetAndMethod {
     /// The budget: noise is calibrated to spend it [default: 3]
     #[arg(long, conflicts_with = "noise_multiplier", help_heading = "Privacy")]
     epsilon: Option<f64>,
@@ -87,7 +89,7 @@ struct Privacy {
     /// else line]
     #[arg(long, value_parser = named::<Unit>(["pair", "line", "document", "user"]))]
     unit: Option<Unit>,
-    /// At most so many samples of a unit in a step [default: 16]
+    /// At most this many samples of a unit in a step [default: 16]
     #[arg(long, value_name = "SAMPLES")]
     per_unit: Option<u64>,
     /// Declare that the number of training units is public; otherwise it is released with a charge
@@ -159,7 +161,7 @@ struct Counts {
     /// median size, released with a charge]
     #[arg(long, value_name = "NORM")]
     word_clip: Option<f64>,
-    /// Release only cells of so many deviations of the noise [default: by the number of words]
+    /// Release only cells of this many deviations of the noise or more [default: by the number of words]
     #[arg(long, value_name = "DEVIATIONS")]
     bar: Option<f64>,
 }
@@ -169,11 +171,11 @@ struct Counts {
 #[command(next_help_heading = "Model")]
 struct Model {
     /// One table for both roles, or two tables with a bias [default: two-tables]
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = named::<Layout>(["tied", "two-tables"]))]
     layout: Option<Layout>,
     /// Predict the context from the word, or the word from its context [default: skip-gram]
-    #[arg(long, value_enum)]
-    architecture: Option<Architecture>,
+    #[arg(long, value_parser = named::<Objective>(["skip-gram", "cbow"]))]
+    architecture: Option<Objective>,
     /// The length of a vector [default: 100 for counts, else 16]
     #[arg(long)]
     dimensions: Option<usize>,
@@ -186,18 +188,6 @@ struct Model {
     /// Start from normal vectors of this deviation, instead of word2vec's uniform ones
     #[arg(long, value_name = "DEVIATION")]
     initial_deviation: Option<f32>,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Layout {
-    Tied,
-    TwoTables,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Architecture {
-    SkipGram,
-    Cbow,
 }
 
 /// How training goes.
@@ -238,7 +228,7 @@ struct Training {
 
 impl Options {
     /// The preset or settings file, changed by the flags.
-    pub(crate) fn settings(&self, asked: &Asked) -> anyhow::Result<Settings> {
+    pub(crate) fn settings(&self, asked: &BudgetAndMethod) -> anyhow::Result<Settings> {
         let mut settings = self.start.settings()?;
         self.privacy.change(&mut settings);
         self.model.change(&mut settings);
@@ -254,7 +244,7 @@ impl Options {
     }
 
     /// Changes what was given, and nothing else.
-    pub(crate) fn change(&self, asked: &Asked, settings: &mut Settings) {
+    pub(crate) fn change(&self, asked: &BudgetAndMethod, settings: &mut Settings) {
         set(&mut settings.method, &asked.method);
         self.privacy.change(settings);
         self.model.change(settings);
@@ -270,21 +260,25 @@ impl Options {
         self.canaries.change(&mut settings.canaries);
     }
 
-    /// Why the method is what it is, for whom nobody chose it.
-    pub(super) fn why(&self, asked: &Asked, settings: &Settings) -> Option<&'static str> {
+    /// Why the method is what it is, if nobody chose it.
+    pub(super) fn why(&self, asked: &BudgetAndMethod, settings: &Settings) -> Option<&'static str> {
         let chosen = asked.method.is_some() || self.start.settings.is_some();
         match settings.method {
             _ if chosen => None,
             Method::Counts => Some(
                 "method counts: counts are released once and training on them is free, which learns \
-                 most at a small epsilon; choose another by --method",
+                 most at a small epsilon; choose another with --method",
             ),
-            _ => Some("method dpsgd: counts cannot teach this model; choose another by --method"),
+            _ => Some("method dpsgd: counts cannot teach this model; choose another with --method"),
         }
     }
 
     /// A flag that the method makes meaningless, and what to do about it.
-    pub(super) fn contradiction(&self, asked: &Asked, settings: &Settings) -> Option<String> {
+    pub(super) fn contradiction(
+        &self,
+        asked: &BudgetAndMethod,
+        settings: &Settings,
+    ) -> Option<String> {
         let pick = |flags: &[(&'static str, bool)]| {
             flags.iter().find(|(_, given)| *given).map(|(flag, _)| *flag)
         };
@@ -323,7 +317,7 @@ impl Options {
 impl Start {
     fn settings(&self) -> anyhow::Result<Settings> {
         let mut settings = match (&self.settings, self.preset) {
-            (Some(path), _) => files::read_json(path, "is no settings file of this version")?,
+            (Some(path), _) => files::read_json(path, "is not a settings file of this version")?,
             (None, Some(Preset::Paper)) => Settings::paper(),
             (None, Some(Preset::Brown1k)) => Settings::brown_1k(),
             (None, None) => Settings::standard(),

@@ -1,6 +1,6 @@
 //! What is tried: values for flags of `organza train`, and all their combinations.
 
-use crate::command::train::{Asked, Options};
+use crate::command::train::{BudgetAndMethod, Options};
 use crate::usage::UsageError;
 use clap::{Args, FromArgMatches};
 use organza_words::settings::Settings;
@@ -125,10 +125,10 @@ pub(super) fn grid(settings: &Settings, tries: &[Try]) -> Result<Vec<Point>, Usa
 
 fn point(settings: &Settings, flags: Vec<String>) -> Result<Point, UsageError> {
     let help = "values are those that `organza train` takes";
-    let parser = Asked::augment_args(Options::augment_args(clap::Command::new("try")));
+    let parser = BudgetAndMethod::augment_args(Options::augment_args(clap::Command::new("try")));
     let words = std::iter::once("try").chain(flags.iter().map(String::as_str));
     let parsed = parser.try_get_matches_from(words).and_then(|matches| {
-        Ok((Asked::from_arg_matches(&matches)?, Options::from_arg_matches(&matches)?))
+        Ok((BudgetAndMethod::from_arg_matches(&matches)?, Options::from_arg_matches(&matches)?))
     });
     let wrong = |problem: &str| UsageError::new(format!("{}: {problem}", flags.join(" ")), help);
     let (asked, options) = parsed.map_err(|error| {

@@ -4,7 +4,7 @@ mod grid;
 mod price;
 mod ranking;
 
-use super::train::{Asked, Options};
+use super::train::{BudgetAndMethod, Options};
 use crate::output::Output;
 use crate::progress::suite;
 use crate::usage::UsageError;
@@ -13,7 +13,7 @@ use clap::{Args, ValueEnum};
 use grid::{Point, Try, grid};
 use organza_audit::{AuditOptions, audit};
 use organza_train::RunFolder;
-use organza_words::suite::{Outcome, Planned, Total, shared_total};
+use organza_words::suite::{NamedSettings, Outcome, Total, shared_total};
 use price::Price;
 use ranking::{Ranking, Trial};
 use serde::Serialize;
@@ -23,10 +23,10 @@ use std::path::PathBuf;
 const ABOUT: &str = "\
 Try settings, rank them, and say what the choice costs
 
-Each combination of the values given by --try is trained once; all other flags are those of `organza \
+Each combination of the values given with --try is trained once; all other flags are those of `organza \
 train` and hold for all. The same command goes on where it was stopped.
 
-Privacy. Whoever picks the best of N models has looked at N models:
+Privacy. Picking the best of N models means looking at N models:
 - the epsilon of one trial holds for one trial. All of them together cost the composition of them all, \
 and so does the best of them: that is what is printed as the price of tuning. It counts every run in the folder; \
 those of earlier commands are added, since this one was given by someone who has seen them.
@@ -64,7 +64,7 @@ pub(crate) struct Tune {
     #[arg(long)]
     data_public: bool,
     #[command(flatten)]
-    asked: Asked,
+    asked: BudgetAndMethod,
     #[command(flatten)]
     options: Options,
     /// The folder of all runs
@@ -103,9 +103,9 @@ impl Tune {
         if settings.seed.is_some() {
             output.note("with --seed the noise can be repeated: these runs are NOT private");
         }
-        let runs: Vec<Planned> = points
+        let runs: Vec<NamedSettings> = points
             .iter()
-            .map(|point| Planned { name: point.name(), settings: point.settings.clone() })
+            .map(|point| NamedSettings { name: point.name(), settings: point.settings.clone() })
             .collect();
         let suite = suite(&self.out, self.threads, output)?;
         let outcomes = suite.run(&runs)?;

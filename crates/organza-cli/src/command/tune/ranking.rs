@@ -63,7 +63,7 @@ impl Ranking {
     /// A score is computed from a model and from what is synthetic or declared public, so it is private
     /// if the models are.
     pub(super) fn new(by: Score, mut trials: Vec<Trial>, price: Price, total: Total) -> Self {
-        // What is no number comes last.
+        // NaN comes last.
         trials.sort_by(|one, other| one.score.total_cmp(&other.score));
         let mut not_private = vec!["test_loss", "seconds"];
         if price == Price::NoGuarantee {

@@ -3,7 +3,7 @@
 use super::{Selector, Workspace, most_of};
 use crate::random::PrivateRandom;
 use crate::sample::{below, exponential, unit};
-use crate::scores::{By, Scores, untouched};
+use crate::scores::{By, Scores, add_untouched};
 use crate::sum::ClippedSum;
 use organza_ledger::Event;
 
@@ -189,7 +189,7 @@ fn by_gumbel(
     if untouched_rings > 0 {
         drawn.draw(pool, untouched_rings, random);
         scores.runs(rows, runs);
-        untouched(runs, drawn.numbers(), selected);
+        add_untouched(runs, drawn.numbers(), selected);
     }
 }
 

@@ -4,7 +4,7 @@ use super::exponential::draw;
 use super::{Selector, Workspace, most_of};
 use crate::random::PrivateRandom;
 use crate::sample::{exponential, laplace};
-use crate::scores::{By, Scores, untouched};
+use crate::scores::{By, Scores, add_untouched};
 use crate::sum::ClippedSum;
 use organza_ledger::{Event, MaxNoise};
 
@@ -92,7 +92,7 @@ impl NoisyMax {
         }
         drawn.draw(pool, untouched_winners, random);
         scores.runs(rows, runs);
-        untouched(runs, drawn.numbers(), selected);
+        add_untouched(runs, drawn.numbers(), selected);
         selected.sort_unstable();
     }
 

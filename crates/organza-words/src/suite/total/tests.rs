@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::suite::Planned;
+use crate::suite::NamedSettings;
 use organza_ledger::{Budget, Charge, Event, Header, Ledger};
 use std::fs;
 use tempfile::{TempDir, tempdir};
@@ -15,8 +15,8 @@ fn settings(change: impl Fn(&mut Settings)) -> Settings {
     settings
 }
 
-fn planned(name: &str) -> Planned {
-    Planned { name: name.to_owned(), settings: settings(|_| {}) }
+fn planned(name: &str) -> NamedSettings {
+    NamedSettings { name: name.to_owned(), settings: settings(|_| {}) }
 }
 
 /// A run of one Gaussian, in a folder of its own.
@@ -62,7 +62,7 @@ fn what_was_fixed_together_composes_and_what_came_later_is_added() {
 
     let later = tempdir().unwrap();
     for pair in names.chunks(2) {
-        let grid: Vec<Planned> = pair.iter().map(|name| planned(name)).collect();
+        let grid: Vec<NamedSettings> = pair.iter().map(|name| planned(name)).collect();
         Grid::write(later.path(), &grid).unwrap();
         pair.iter().for_each(|name| run(&later, name, 4.0, &settings(|_| {}), true));
     }

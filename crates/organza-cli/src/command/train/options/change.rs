@@ -2,7 +2,7 @@
 
 use super::*;
 
-impl Asked {
+impl BudgetAndMethod {
     /// One run of a comparison.
     pub(crate) fn of(method: Method, epsilon: Option<f64>) -> Self {
         Self { epsilon, noise_multiplier: None, method: Some(method) }
@@ -65,9 +65,8 @@ impl Counts {
 impl Model {
     pub(super) fn change(&self, settings: &mut Settings) {
         let model = &mut settings.model;
-        set(&mut model.tied, &self.layout.map(|layout| matches!(layout, Layout::Tied)));
-        let cbow = self.architecture.map(|it| matches!(it, Architecture::Cbow));
-        set(&mut model.cbow, &cbow);
+        set(&mut model.layout, &self.layout);
+        set(&mut model.architecture, &self.architecture);
         set(&mut model.dimensions, &self.dimensions);
         set(&mut model.window, &self.window);
         set(&mut model.negatives, &self.negatives);
