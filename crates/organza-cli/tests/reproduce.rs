@@ -186,7 +186,8 @@ fn help_of_reproduce_and_tune() {
         assert!(reproduce.stdout.contains(said), "{said}");
     }
     let tune = organza_in(Path::new("/"), "tune --help");
-    for said in ["--rank-by", "--validation-public", "--data-public", "Picking the best of N models"]
+    for said in
+        ["--rank-by", "--validation-public", "--data-public", "Picking the best of N models"]
     {
         assert!(tune.stdout.contains(said), "{said}");
     }

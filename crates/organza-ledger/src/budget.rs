@@ -207,7 +207,9 @@ impl Budget {
         let epsilon = account.epsilon(events, self.delta)?;
         if epsilon.is_nan() {
             // It is not above any budget, so that everything would pass.
-            return Err(AccountError::OutOfRange("the account's answer is not a number".into()).into());
+            return Err(
+                AccountError::OutOfRange("the account's answer is not a number".into()).into()
+            );
         }
         Ok(epsilon)
     }

@@ -239,7 +239,9 @@ impl LocalWorkers {
 /// What is wrong with a message, and whose it is.
 fn of_worker(worker: usize, error: RemoteError) -> RemoteError {
     match error {
-        RemoteError::Message(message) => RemoteError::Worker { worker, reason: message.to_string() },
+        RemoteError::Message(message) => {
+            RemoteError::Worker { worker, reason: message.to_string() }
+        }
         other => other,
     }
 }

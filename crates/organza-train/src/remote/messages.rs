@@ -8,9 +8,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum MessageError {
     /// It is not a message of this kind.
-    #[error(
-        "the message is not a whole {0}: driver and workers have to be of the same version"
-    )]
+    #[error("the message is not a whole {0}: driver and workers have to be of the same version")]
     Damaged(&'static str),
     /// It is about another step.
     #[error("the message is about another step than the one under way: it is left out")]
@@ -19,7 +17,9 @@ pub enum MessageError {
     #[error(transparent)]
     Part(#[from] PartError),
     /// Units without a name of their own.
-    #[error("there are {names} names for {units} units: each unit has one, by which it is known wherever it is")]
+    #[error(
+        "there are {names} names for {units} units: each unit has one, by which it is known wherever it is"
+    )]
     Names {
         /// How many names there are.
         names: u64,

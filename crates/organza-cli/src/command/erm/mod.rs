@@ -97,8 +97,9 @@ impl Erm {
         }
         let sized = matches!(settings.model, Loss::Linear | Loss::Poisson);
         if sized && !self.options.declared_labels() && settings.method != Method::None {
-            output
-                .note("labels larger than 1 are brought within it: give --label-bound if yours are");
+            output.note(
+                "labels larger than 1 are brought within it: give --label-bound if yours are",
+            );
         }
     }
 }
