@@ -103,6 +103,7 @@ mod shape;
 mod sum;
 mod unknown_domain;
 mod whole;
+mod wide;
 
 pub use adaptive::{AdaptiveClip, ReleasedClip};
 pub use batch::{Batch, BatchPart, BatchSum, PartSum, Sampler, Selected};

@@ -14,7 +14,18 @@ impl Writer {
     }
 
     /// Seven bits a byte, the lowest first; all but the last have the highest bit set.
-    pub(crate) fn number(&mut self, mut number: u64) {
+    pub(crate) fn number(&mut self, number: u64) {
+        self.wide(number.into());
+    }
+
+    /// Of either sign, small ones first.
+    pub(crate) fn signed(&mut self, number: impl Into<i128>) {
+        let number = number.into();
+        self.wide((number << 1 ^ number >> 127) as u128);
+    }
+
+    /// As [`number`](Self::number), for one that may be larger.
+    fn wide(&mut self, mut number: u128) {
         while number >= 0x80 {
             self.0.push(number as u8 | 0x80);
             number >>= 7;
@@ -52,10 +63,20 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn number(&mut self) -> Option<u64> {
+        u64::try_from(self.wide()?).ok()
+    }
+
+    /// A number of either sign, that has to fit.
+    pub(crate) fn signed<N: TryFrom<i128>>(&mut self) -> Option<N> {
+        let number = self.wide()?;
+        N::try_from((number >> 1) as i128 ^ -((number & 1) as i128)).ok()
+    }
+
+    fn wide(&mut self) -> Option<u128> {
         let mut number = 0;
-        for shift in (0..64).step_by(7) {
+        for shift in (0..128).step_by(7) {
             let [byte] = self.array()?;
-            let bits = u64::from(byte & 0x7f);
+            let bits = u128::from(byte & 0x7f);
             if bits << shift >> shift != bits {
                 return None;
             }
@@ -88,11 +109,14 @@ mod tests {
         let numbers = [0, 1, 127, 128, 300, u64::from(u32::MAX), u64::MAX - 1, u64::MAX];
         let mut writer = Writer::default();
         numbers.iter().for_each(|number| writer.number(*number));
+        let signed = [0, -1, 64, i64::MIN.into(), i64::MAX.into(), 1 << 64, i128::MIN, i128::MAX];
+        signed.iter().for_each(|number| writer.signed(*number));
         writer.name(b"bread");
         writer.bytes(&[7; 3]);
         let bytes = writer.into_bytes();
         let mut reader = Reader::new(&bytes);
         numbers.iter().for_each(|number| assert_eq!(reader.number(), Some(*number)));
+        signed.iter().for_each(|number| assert_eq!(reader.signed(), Some(*number)));
         assert_eq!((reader.name(), reader.array()), (Some(&b"bread"[..]), Some([7; 3])));
         assert!(reader.is_at_end() && reader.number().is_none());
     }
@@ -100,7 +124,12 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_nothing() {
         assert_eq!(Reader::new(&[0x80]).number(), None);
-        assert_eq!(Reader::new(&[0xff; 10]).number(), None);
+        assert_eq!(Reader::new(&[0xff; 20]).wide(), None);
+        let mut writer = Writer::default();
+        writer.signed(1_i128 << 63);
+        let bytes = writer.into_bytes();
+        assert_eq!(Reader::new(&bytes).number(), None);
+        assert_eq!(Reader::new(&bytes).signed::<i64>(), None);
         assert_eq!(Reader::new(&[5, 1, 2]).name(), None);
         assert_eq!(Reader::new(&[0xff, 0xff, 0xff, 0x7f, 1]).count(), None);
     }

@@ -19,7 +19,7 @@ mod tests;
 
 pub use partial::{MOST_SHARDS, Partial, PartialError, Round, TaskName};
 pub(crate) use summed::{ReleasedNumbers, Summed, digest};
-pub(crate) use sums::{Named, Sums, read_shards, unzigzag, write_shards, zigzag};
+pub(crate) use sums::{Named, Sums, read_shards, write_shards};
 
 use crate::due::NotPaid;
 use std::fmt;

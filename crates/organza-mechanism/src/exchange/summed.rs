@@ -1,7 +1,6 @@
 //! What all sums have in common, wherever they are made: one way from units to noise.
 
 use super::bytes::{Reader, Writer};
-use super::sums::{unzigzag, zigzag};
 use super::{Round, Sums, Turn};
 use crate::due::NotPaid;
 use crate::random::StepRandom;
@@ -55,7 +54,7 @@ impl ReleasedNumbers {
                 let mut next = 0;
                 for (cell, count) in cells {
                     writer.number(cell - next);
-                    writer.number(zigzag(*count));
+                    writer.signed(*count);
                     next = cell.saturating_add(1);
                 }
             }
@@ -76,7 +75,7 @@ impl ReleasedNumbers {
                 let (mut cells, mut next) = (Vec::with_capacity(count), Some(0_u64));
                 for _ in 0..count {
                     let cell = next?.checked_add(reader.number()?)?;
-                    cells.push((cell, unzigzag(reader.number()?)));
+                    cells.push((cell, reader.signed()?));
                     next = cell.checked_add(1);
                 }
                 reader.is_at_end().then_some(Self::Cells(cells))

@@ -1,6 +1,7 @@
 //! Whole-number sums of a shard, without a plan: what can be added up by whoever has them.
 
 use super::bytes::{Reader, Writer};
+use crate::wide::WideNumbers;
 
 /// More cells in places of their own than any plan has.
 const MOST_PLACES: u64 = 1 << 28;
@@ -10,13 +11,14 @@ const MOST_PLACES: u64 = 1 << 28;
 /// # Proof
 /// *Neither the order of the units nor how they are parted into shards matters, at any size of the sums.* Counts are not
 /// negative and stop at the largest number M: with a + b short for min(a + b, M) both (a + b) + c and a + (b + c) are
-/// min(a + b + c, M), by cases, whether or not the inner sum reaches M. Sums in places are numbers modulo 2^64, a group.
+/// min(a + b + c, M), by cases, whether or not the inner sum reaches M. Sums in places are numbers of 128 bits, which no data
+/// fills.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Sums {
     /// By cell, each once, in their order; not negative.
     Counts(Vec<(u64, u64)>),
-    /// All cells in their places, modulo 2^64.
-    Places(Vec<i64>),
+    /// All cells in their places, of either sign.
+    Places(WideNumbers),
     /// By name, each once, in their order; not negative.
     Named(Vec<(Box<[u8]>, Named)>),
 }
@@ -45,7 +47,7 @@ impl Sums {
                 }))
             }
             (Self::Places(mut one), Self::Places(other)) if one.len() == other.len() => {
-                one.iter_mut().zip(other).for_each(|(sum, more)| *sum = sum.wrapping_add(more));
+                one.join(&other);
                 Self::Places(one)
             }
             _ => return None,
@@ -67,12 +69,16 @@ impl Sums {
             Self::Places(sums) => {
                 writer.bytes(&[1]);
                 writer.number(sums.len() as u64);
-                for run in sums.chunk_by(|one, other| *one == 0 && *other == 0) {
+                let mut place = 0;
+                while place < sums.len() {
+                    let sum = sums.get(place);
+                    writer.signed(sum);
                     // Of zeros, how many there are.
-                    writer.number(zigzag(run[0]));
-                    if run[0] == 0 {
-                        writer.number(run.len() as u64);
+                    let zeros = (place..sums.len()).take_while(|at| sums.get(*at) == 0).count();
+                    if sum == 0 {
+                        writer.number(zeros as u64);
                     }
+                    place += zeros.max(1);
                 }
             }
             Self::Named(names) => {
@@ -103,13 +109,13 @@ impl Sums {
             }
             1 => {
                 let length = reader.number().filter(|length| *length <= MOST_PLACES)? as usize;
-                let mut sums = Vec::new();
+                let mut sums = WideNumbers::zeros(0);
                 while sums.len() < length {
-                    match unzigzag(reader.number()?) {
+                    match reader.signed()? {
                         0 => {
                             let run = usize::try_from(reader.number()?).ok()?;
                             let left = length - sums.len();
-                            sums.resize(sums.len() + (1..=left).contains(&run).then_some(run)?, 0);
+                            sums.push_zeros((1..=left).contains(&run).then_some(run)?);
                         }
                         sum => sums.push(sum),
                     }
@@ -178,15 +184,6 @@ fn merged<Key: Ord, Value>(
     all
 }
 
-/// Numbers of either sign, small ones first.
-pub(crate) fn zigzag(number: i64) -> u64 {
-    (number << 1 ^ number >> 63) as u64
-}
-
-pub(crate) fn unzigzag(number: u64) -> i64 {
-    (number >> 1) as i64 ^ -((number & 1) as i64)
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -202,6 +199,12 @@ mod tests {
         reader.is_at_end().then_some(read)
     }
 
+    fn wide(numbers: &[i128]) -> WideNumbers {
+        let mut wide = WideNumbers::zeros(0);
+        numbers.iter().for_each(|number| wide.push(*number));
+        wide
+    }
+
     /// Counts with sums near the largest number, so that they stop there.
     fn counts() -> impl Strategy<Value = Sums> {
         let sum = prop_oneof![0_u64..9, Just(u64::MAX - 3), Just(u64::MAX)];
@@ -210,8 +213,8 @@ mod tests {
     }
 
     fn places() -> impl Strategy<Value = Sums> {
-        let sum = prop_oneof![3 => Just(0_i64), 1 => any::<i64>()];
-        proptest::collection::vec(sum, 9).prop_map(Sums::Places)
+        let sum = prop_oneof![3 => Just(0), 1 => any::<i64>().prop_map(i128::from), 1 => -(1_i128 << 80)..1 << 80];
+        proptest::collection::vec(sum, 9).prop_map(|sums| Sums::Places(wide(&sums)))
     }
 
     fn named() -> impl Strategy<Value = Sums> {
@@ -253,9 +256,9 @@ mod tests {
 
     #[test]
     fn sums_of_two_kinds_or_sizes_are_not_joined() {
-        let (counts, places) = (Sums::Counts(Vec::new()), Sums::Places(vec![0; 3]));
+        let (counts, places) = (Sums::Counts(Vec::new()), Sums::Places(wide(&[0; 3])));
         assert!(counts.joined(places.clone()).is_none());
-        assert!(places.joined(Sums::Places(vec![0; 4])).is_none());
+        assert!(places.joined(Sums::Places(wide(&[0; 4]))).is_none());
     }
 
     #[test]
@@ -266,7 +269,5 @@ mod tests {
         assert!(again(&Sums::Named(vec![name("b"), name("b")])).is_none());
         let zeros = [1, 4, 0, 9];
         assert!(Sums::read(&mut Reader::new(&zeros)).is_none());
-        assert_eq!(zigzag(i64::MIN), u64::MAX);
-        assert_eq!(unzigzag(zigzag(i64::MIN)), i64::MIN);
     }
 }

@@ -6,21 +6,15 @@ use super::sum::row_start;
 use crate::noise::further;
 use crate::random::{StepRandom, Words};
 use crate::sample::{CHUNK, size_of_block};
+use crate::wide::WideNumbers;
 use rayon::prelude::*;
 
 /// So many cells have a substream of their own: whatever the number of threads, the noise is the same.
 const BLOCK: usize = 64 * CHUNK;
 
-/// Steps of the released values modulo 2^41, which is 2^64 steps of the sums: nearest to zero.
-///
-/// # Privacy
-/// Sums are known modulo 2^64 ([`GramSum`](super::GramSum)), and round((s + 2^64 k) / 2^23 + N) is
-/// round(s / 2^23 + N) + 2^41 k. So what is released is a function of s + N, wherever s was wrapped. Without this a sum at the end of
-/// the numbers would show on which side of it a unit has put it.
-fn reduced(steps: i64) -> i64 {
-    let bits = NORM_BITS - RELEASED_BITS;
-    (steps << bits) >> bits
-}
+/// Steps of the released values that 2^64 steps of the sums are: noise is drawn on the lowest 64 bits of a sum, and
+/// round((s + 2^64 k) / 2^23 + N) is round(s / 2^23 + N) + 2^41 k.
+const CARRIED_BITS: u32 = 64 - (NORM_BITS - RELEASED_BITS);
 
 /// A noisy table of pairs: a released result.
 #[derive(Clone, Debug)]
@@ -32,32 +26,38 @@ pub struct NoisyGram {
 }
 
 impl NoisyGram {
-    pub(super) fn new(plan: GramPlan, sums: &[i64], random: &StepRandom, private: bool) -> Self {
+    pub(super) fn new(
+        plan: GramPlan,
+        sums: &WideNumbers,
+        random: &StepRandom,
+        private: bool,
+    ) -> Self {
         let mut cells = vec![0.0_f32; sums.len()];
         let unit = plan.unit();
-        cells.par_chunks_mut(BLOCK).zip(sums.par_chunks(BLOCK)).enumerate().for_each(
-            |(block, (cells, sums))| {
+        cells.par_chunks_mut(BLOCK).zip(sums.low().par_chunks(BLOCK)).enumerate().for_each(
+            |(block, (cells, low))| {
                 let mut stream = random.shard(block as u64);
                 let (mut words, mut padded) = (Words::default(), [0; CHUNK]);
                 let mut made = [0_i64; CHUNK];
-                for (number, (cells, sums)) in
-                    cells.chunks_mut(CHUNK).zip(sums.chunks(CHUNK)).enumerate()
+                for (number, (cells, low)) in
+                    cells.chunks_mut(CHUNK).zip(low.chunks(CHUNK)).enumerate()
                 {
                     let size = size_of_block(cells.len());
-                    padded[..sums.len()].copy_from_slice(sums);
-                    let largest = sums.iter().map(|sum| sum.unsigned_abs()).max().unwrap_or(0);
+                    padded[..low.len()].copy_from_slice(low);
+                    let largest = low.iter().map(|sum| sum.unsigned_abs()).max().unwrap_or(0);
                     let words = stream.fill(&mut words, size);
-                    let first = (block * BLOCK + number * CHUNK) as u64;
+                    let first = block * BLOCK + number * CHUNK;
                     plan.normals.fill(
                         words,
                         Some(&padded[..size]),
                         largest as f64,
                         1.0,
                         &mut made[..size],
-                        |pair| further(random, first + pair as u64),
+                        |pair| further(random, (first + pair) as u64),
                     );
-                    for (cell, steps) in cells.iter_mut().zip(&made) {
-                        *cell = (reduced(*steps) as f64 * unit) as f32;
+                    for (place, (cell, steps)) in cells.iter_mut().zip(&made).enumerate() {
+                        let steps = steps.wrapping_add(sums.high(first + place) << CARRIED_BITS);
+                        *cell = (steps as f64 * unit) as f32;
                     }
                 }
             },

@@ -7,6 +7,7 @@ use crate::due::NotPaid;
 use crate::exchange::{ReleasedNumbers, Summed, Sums};
 use crate::random::StepRandom;
 use crate::release::Release;
+use crate::wide::WideNumbers;
 use organza_ledger::{Charged, Event};
 
 /// The cells of all units, which have no noise yet: there is nothing to read.
@@ -15,9 +16,8 @@ use organza_ledger::{Charged, Event};
 /// sum of F a^2 times p p'. So a unit costs the pairs of columns that it has, and the dense part is made once, at the end.
 ///
 /// # Privacy
-/// Each unit is added once, and scaled as one. Sums are of whole numbers, so neither the order of units nor threads
-/// matter. They wrap around at 2^63, after a million units that all have one and the same column and no other; what is released is
-/// then known modulo 2^64 as well, so that it is a post-processing of noise on the true sum.
+/// Each unit is added once, and scaled as one. Sums are of whole numbers, so neither the order of units nor threads matter. They are
+/// known modulo 2^128, which cells of rests never fill: a unit adds at most 2^43 to each.
 ///
 /// ```compile_fail,E0599
 /// # fn read(sum: organza_mechanism::GramSum) {
@@ -27,20 +27,16 @@ use organza_ledger::{Charged, Event};
 pub struct GramSum {
     plan: GramPlan,
     direction: Direction,
-    /// Of F u u', unordered pairs by rows.
-    cells: Vec<i64>,
-    /// Of F a u.
-    along: Vec<i64>,
-    /// Of F a^2.
-    twice: i64,
+    /// Of F u u', unordered pairs by rows; then of F a u; then of F a^2.
+    sums: WideNumbers,
 }
 
 impl GramSum {
     pub(super) fn new(plan: GramPlan, direction: &[u32]) -> Self {
         let columns = plan.columns();
         let direction = Direction::new(columns, direction);
-        let cells = vec![0; columns * (columns + 1) / 2];
-        Self { plan, direction, cells, along: vec![0; columns], twice: 0 }
+        let sums = WideNumbers::zeros(row_start(columns, columns) + columns + 1);
+        Self { plan, direction, sums }
     }
 
     /// Adds a unit: (column, entry) in the order of columns, each once, with entries from 1 to
@@ -48,17 +44,18 @@ impl GramSum {
     pub fn add(&mut self, row: &[(u32, u32)]) {
         let Some(scaled) = scaled(&self.direction, row) else { return };
         let columns = self.plan.columns();
-        let (factor, multiple) = (scaled.factor as i64, scaled.multiple);
-        let once = factor.wrapping_mul(multiple);
-        self.twice = self.twice.wrapping_add(once.wrapping_mul(multiple));
+        let (factor, multiple) = (i128::from(scaled.factor), i128::from(scaled.multiple));
+        let along = row_start(columns, columns);
+        self.sums.add(along + columns, factor * multiple * multiple);
         for (place, (column, entry)) in row.iter().enumerate() {
-            let (column, entry) = (*column as usize, i64::from(*entry));
-            self.along[column] = self.along[column].wrapping_add(once.wrapping_mul(entry));
-            let weight = factor.wrapping_mul(entry);
-            let cells = &mut self.cells[row_start(columns, column)..][..columns - column];
+            let (column, entry) = (*column as usize, i128::from(*entry));
+            self.sums.add(along + column, factor * multiple * entry);
+            // Below 2^57.
+            let weight = (factor * entry) as i64;
+            let start = row_start(columns, column) - column;
             for (other, value) in &row[place..] {
-                let cell = &mut cells[*other as usize - column];
-                *cell = cell.wrapping_add(weight.wrapping_mul(i64::from(*value)));
+                let cell = i128::from(weight) * i128::from(*value);
+                self.sums.add(start + *other as usize, cell);
             }
         }
     }
@@ -66,12 +63,7 @@ impl GramSum {
     /// The units of both. They have to be sums of one plan and direction: any other is not added.
     pub fn merge(mut self, other: Self) -> Self {
         if self.plan == other.plan && self.direction == other.direction {
-            let add = |to: &mut [i64], from: &[i64]| {
-                to.iter_mut().zip(from).for_each(|(to, from)| *to = to.wrapping_add(*from));
-            };
-            add(&mut self.cells, &other.cells);
-            add(&mut self.along, &other.along);
-            self.twice = self.twice.wrapping_add(other.twice);
+            self.sums.join(&other.sums);
         }
         self
     }
@@ -85,19 +77,22 @@ impl GramSum {
     }
 
     /// The cells of all rests.
-    pub(super) fn finished(self) -> Vec<i64> {
-        let Self { direction: Direction { entries, .. }, mut cells, along, twice, .. } = self;
-        let mut rest = &mut cells[..];
-        for (row, (part, along_row)) in entries.iter().zip(&along).enumerate() {
-            let (cells, others) = rest.split_at_mut(entries.len() - row);
-            rest = others;
-            let outer = twice.wrapping_mul(*part).wrapping_sub(*along_row);
-            for ((cell, other), along) in cells.iter_mut().zip(&entries[row..]).zip(&along[row..]) {
-                let both = outer.wrapping_mul(*other).wrapping_sub(part.wrapping_mul(*along));
-                *cell = cell.wrapping_add(both);
+    pub(super) fn finished(self) -> WideNumbers {
+        let Self { direction: Direction { entries, .. }, mut sums, .. } = self;
+        let columns = entries.len();
+        let along: Vec<i128> =
+            (0..columns + 1).map(|column| sums.get(row_start(columns, columns) + column)).collect();
+        let twice = along[columns];
+        for (row, part) in entries.iter().map(|entry| i128::from(*entry)).enumerate() {
+            let outer = twice.wrapping_mul(part).wrapping_sub(along[row]);
+            let start = row_start(columns, row) - row;
+            for column in row..columns {
+                let both = outer.wrapping_mul(entries[column].into());
+                sums.add(start + column, both.wrapping_sub(part.wrapping_mul(along[column])));
             }
         }
-        cells
+        sums.truncate(row_start(columns, columns));
+        sums
     }
 }
 
@@ -114,21 +109,15 @@ impl Summed for GramSum {
     }
 
     fn into_sums(self) -> Sums {
-        let Self { mut cells, along, twice, .. } = self;
-        cells.extend(along);
-        cells.push(twice);
-        Sums::Places(cells)
+        Sums::Places(self.sums)
     }
 
     fn with_sums(mut self, sums: Sums) -> Option<Self> {
-        let Sums::Places(mut cells) = sums else { return None };
-        let twice = cells.pop()?;
-        let pairs = cells.len().checked_sub(self.along.len())?;
-        let along = cells.split_off(pairs);
-        (pairs == self.cells.len()).then_some(())?;
-        let (plan, direction) = (self.plan.clone(), self.direction.clone());
-        self = self.merge(Self { plan, direction, cells, along, twice });
-        Some(self)
+        let Sums::Places(sums) = sums else { return None };
+        (sums.len() == self.sums.len()).then(|| {
+            self.sums.join(&sums);
+            self
+        })
     }
 
     fn drawn(self, random: &StepRandom, private: bool) -> NoisyGram {
@@ -143,7 +132,8 @@ impl Summed for GramSum {
     fn with_told(self, told: ReleasedNumbers, private: bool) -> Option<NoisyGram> {
         let ReleasedNumbers::Places(cells) = told else { return None };
         let cells: Vec<f32> = cells.into_iter().map(f32::from_bits).collect();
-        (cells.len() == self.cells.len()).then(|| NoisyGram::of_cells(self.plan, cells, private))
+        (cells.len() == row_start(self.plan.columns(), self.plan.columns()))
+            .then(|| NoisyGram::of_cells(self.plan, cells, private))
     }
 }
 

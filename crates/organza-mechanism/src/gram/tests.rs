@@ -2,6 +2,7 @@
 use super::row::{Direction, NORM_BITS, scaled};
 use super::*;
 use crate::RandomSource;
+use crate::wide::WideNumbers;
 use organza_ledger::Neighbouring;
 use organza_ledger::testing::paid;
 use proptest::prelude::*;
@@ -78,7 +79,8 @@ proptest! {
         for row in &all {
             expected.iter_mut().zip(cells_of(&direction, row)).for_each(|(to, cell)| *to += cell);
         }
-        prop_assert_eq!(together.into_iter().map(i128::from).collect::<Vec<_>>(), expected);
+        let together: Vec<i128> = (0..45).map(|place| together.get(place)).collect();
+        prop_assert_eq!(together, expected);
     }
 
     /// Two units differ by no more than sqrt2: what replace-one is charged for.
@@ -112,7 +114,7 @@ fn rows_of_another_kind_count_as_empty() {
     ] {
         let mut sum = plan.sum(&[1; 9]);
         sum.add(&row);
-        assert!(sum.finished().iter().all(|cell| *cell == 0), "{row:?}");
+        assert_eq!(sum.finished(), WideNumbers::zeros(45), "{row:?}");
     }
 }
 
@@ -120,7 +122,7 @@ fn rows_of_another_kind_count_as_empty() {
 fn what_lies_along_the_direction_is_left_out() {
     let mut sum = plan(1.0).sum(&[2, 1]);
     sum.add(&[(0, 4_000), (1, 2_000)]);
-    assert!(sum.finished().iter().all(|cell| *cell == 0));
+    assert_eq!(sum.finished(), WideNumbers::zeros(45));
 }
 
 #[test]
@@ -178,24 +180,32 @@ fn the_noise_is_the_same_with_any_number_of_threads() {
     assert_eq!(cells(1), cells(3));
 }
 
-/// A unit that takes a sum beyond the largest number does not show. Without the reduction of what has noise it would: one sum is
-/// near 2^63, the other near -2^63, and no noise hides that.
+/// Sums that no 64 bits hold, as those of many million units, are released as they are. The twin knows them modulo 2^64 alone: one more
+/// unit, and a cell of a million of them is that of none.
 #[test]
-fn sums_that_wrap_around_tell_nothing() {
+fn sums_beyond_64_bits_are_released_as_they_are() {
     let plan = plan(1.0);
-    let released = |sum: i64| {
+    let released = |sum: i128| {
         let release = plan.release("pairs", &RandomSource::from_seed(5));
         let charged = paid(release.charge());
         let random = release.random(charged, &plan.event()).unwrap();
-        NoisyGram::new(plan.clone(), &[sum; 45], &random, false).row(0).to_vec()
+        let mut sums = WideNumbers::zeros(45);
+        (0..45).for_each(|place| sums.add(place, sum));
+        NoisyGram::new(plan.clone(), &sums, &random, false).row(0).to_vec()
     };
-    let unit = 1_i64 << NORM_BITS;
-    let (one, other) = (released(i64::MAX - unit / 2), released(i64::MAX.wrapping_add(unit / 2)));
-    let end = (1_i64 << 20) as f32;
-    // As far apart as the unit is, on the circle of 2^21.
-    let apart =
-        |one: f32, other: f32| ((one - other).abs() - 2.0 * end).abs().min((one - other).abs());
-    assert!(one.iter().zip(&other).all(|(one, other)| apart(*one, *other) < 1.2));
-    let signs = |cells: &[f32]| cells.iter().filter(|cell| **cell > 0.0).count();
-    assert!((1..9).contains(&signs(&one)), "noise goes to both sides: {one:?}");
+    let unit = 1_i128 << NORM_BITS;
+    let noise = released(0);
+    for units in [1 << 19, 1 << 20, (1 << 21) - 1, 1 << 21, 3_000_000, 1_000_000_000] {
+        for sign in [1, -1] {
+            let cells = released(sign * units * unit);
+            for (cell, noise) in cells.iter().zip(&noise) {
+                let away = f64::from(*cell) - f64::from(*noise) - (sign * units) as f64;
+                // Noise is cut to its grid, and cells to single precision.
+                assert!(away.abs() <= 2.0 + units as f64 * 1e-7, "{units}: {cell} and {noise}");
+            }
+            let wrapped = i128::from((sign * units * unit) as i64);
+            let is_caught = released(wrapped)[0].abs() < 0.99 * units as f32;
+            assert_eq!(is_caught, units > 1 << 20 && wrapped != sign * units * unit, "{units}");
+        }
+    }
 }

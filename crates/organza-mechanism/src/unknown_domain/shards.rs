@@ -5,9 +5,7 @@ use super::plan::{ItemsPlan, Law};
 use super::rounds::{Numbered, ROUNDS, Rounds};
 use crate::due::NotPaid;
 use crate::exchange::bytes::{Reader, Writer};
-use crate::exchange::{
-    Exchange, Named, Round, Sums, Turn, digest, read_shards, unzigzag, write_shards, zigzag,
-};
+use crate::exchange::{Exchange, Named, Round, Sums, Turn, digest, read_shards, write_shards};
 use crate::release::Release;
 use organza_ledger::Charged;
 
@@ -51,7 +49,7 @@ impl Looks {
         writer.number(self.items.len() as u64);
         for (name, Look { sum, shards }) in &self.items {
             writer.name(name);
-            writer.number(zigzag(*sum));
+            writer.signed(*sum);
             write_shards(shards, &mut writer);
         }
         writer.into_bytes()
@@ -63,7 +61,7 @@ impl Looks {
         let mut items = Vec::new();
         for _ in 0..reader.count()? {
             let name = reader.name()?.into();
-            let sum = unzigzag(reader.number()?);
+            let sum = reader.signed()?;
             items.push((name, Look { sum, shards: read_shards(&mut reader)? }));
         }
         reader.is_at_end().then_some(Self { items })
@@ -88,7 +86,7 @@ fn released_bytes(items: &[(Name, i64)]) -> Vec<u8> {
     writer.number(items.len() as u64);
     for (name, noisy) in items {
         writer.name(name);
-        writer.number(zigzag(*noisy));
+        writer.signed(*noisy);
     }
     writer.into_bytes()
 }
@@ -99,7 +97,7 @@ fn released(bytes: &[u8]) -> Option<Items> {
     let mut items = Vec::new();
     for _ in 0..reader.count()? {
         let name = str::from_utf8(reader.name()?).ok()?.into();
-        items.push((name, unzigzag(reader.number()?)));
+        items.push((name, reader.signed()?));
     }
     reader.is_at_end().then_some(items)
 }
