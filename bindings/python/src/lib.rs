@@ -16,6 +16,7 @@ mod run;
 mod run_ledger;
 mod shard;
 mod watch;
+mod workers;
 
 use pyo3::prelude::*;
 
@@ -29,7 +30,7 @@ mod _organza {
     #[pymodule_export]
     use super::matrix::{dense_rows, histories, sparse_rows};
     #[pymodule_export]
-    use super::models::{LinearModel, RecommenderModel, TypeaheadModel, WordModel};
+    use super::models::{ClickModel, LinearModel, RecommenderModel, TypeaheadModel, WordModel};
     #[pymodule_export]
     use super::network::Network;
     #[pymodule_export]
@@ -45,6 +46,7 @@ mod _organza {
         purse::Purse,
         run_ledger::read_ledger,
         shard::{begin, count, for_shard, join, merge, shard_of},
+        workers::{StepDriver, StepWorker, worker_of},
     };
 
     #[pymodule_init]

@@ -4,12 +4,14 @@ use crate::data::Data;
 use crate::exceptions::{DataError, RunError, message};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use organza_cli::Handed;
+use organza_clicks::ClickReader;
 use organza_data::Tokeniser;
 use organza_data::settings::{DataSettings, StopWordList};
 use organza_data::sparse::{LabelKind, SparseRows};
 use organza_erm::{MODEL, READER, Reader};
 use organza_model::vectors::{SavedModel, Vectors, read_words};
 use organza_recommend::SavedRecommender;
+use organza_train::Failure;
 use organza_typeahead::Typeahead;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -286,12 +288,48 @@ impl LinearModel {
     }
 }
 
+/// A click model, and how its rows are read.
+#[pyclass(module = "organza._organza", frozen)]
+pub(crate) struct ClickModel {
+    model: organza_clicks::ClickModel,
+    reader: ClickReader,
+}
+
+#[pymethods]
+impl ClickModel {
+    #[new]
+    fn open(py: Python<'_>, folder: PathBuf) -> PyResult<Self> {
+        let opened = py.detach(|| {
+            let reader = ClickReader::of_run(&folder)?;
+            let model = organza_clicks::ClickModel::read(&folder, &reader.columns)?;
+            Ok::<_, Failure>(Self { model, reader })
+        });
+        opened.map_err(|error| RunError::new_err(error.to_string()))
+    }
+
+    /// The probability of a click, for each row of a table.
+    fn predict<'py>(&self, py: Python<'py>, data: &Data) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let (handed, feeding) = data.take()?;
+        let said = py.detach(|| {
+            let Handed::Table(table) = handed else { return Err("give a table".into()) };
+            let rows = self.reader.to_predict(&table)?;
+            Ok::<Vec<f64>, Failure>(rows.iter().map(|row| self.model.predict(&row)).collect())
+        });
+        match feeding.raised() {
+            Some(error) => Err(error),
+            None => said
+                .map(|said| said.into_pyarray(py))
+                .map_err(|error| DataError::new_err(error.to_string())),
+        }
+    }
+}
+
 impl LinearModel {
     fn rows(&self, handed: Handed) -> PyResult<SparseRows> {
         match (handed, self.reader.as_ref().and_then(|reader| reader.columns.as_ref())) {
             (Handed::Rows(rows, _), _) => Ok(rows),
             (Handed::Table(table), Some(columns)) => {
-                let rows = organza_data::sparse::rows_of(&table, columns, LabelKind::Ignored);
+                let rows = organza_data::sparse::rows_of(&table, columns, LabelKind::Ignored, None);
                 let rows = rows.map_err(|error| DataError::new_err(error.to_string()))?;
                 let rows = rows.with_columns(columns);
                 rows.left_out().refuse().map_err(|error| DataError::new_err(error.to_string()))?;

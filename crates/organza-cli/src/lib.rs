@@ -28,6 +28,7 @@ mod summary;
 mod text;
 mod training;
 mod usage;
+pub mod workers;
 
 pub use caller::Caller;
 pub use handed::Handed;

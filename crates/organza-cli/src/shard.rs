@@ -7,6 +7,7 @@ use crate::command;
 use crate::handed::Handed;
 use crate::output::Output;
 use crate::running::RunOptions;
+use organza_clicks::{ClickData, ClickRun};
 use organza_data::Shard;
 use organza_data::table::Table;
 use organza_mechanism::Partial;
@@ -119,7 +120,32 @@ impl Sharded for RecommenderRun {
     }
 }
 
+impl Sharded for ClickRun {
+    fn of_shard(
+        settings: &Self::Settings,
+        rows: Rows,
+        shard: Shard,
+    ) -> Result<Self::Data, Failure> {
+        rows.clicks(settings, shard)
+    }
+}
+
 impl Rows {
+    /// Those of users of a shard.
+    pub(crate) fn clicks(
+        self,
+        settings: &organza_clicks::Settings,
+        shard: Shard,
+    ) -> Result<ClickData, Failure> {
+        match self {
+            Self::Path(path) => ClickData::of_shard_at(settings, &path, shard),
+            Self::Handed(handed) => match *handed {
+                Handed::Table(table) => ClickData::of_shard(settings, &table, shard),
+                handed => handed.clicks(settings),
+            },
+        }
+    }
+
     /// What is handed over; a path is named in the settings.
     fn named(self, path: &mut Option<PathBuf>) -> Handed {
         match self {
@@ -160,6 +186,7 @@ pub fn count(task: &[u8], rows: Rows, shard: Shard) -> anyhow::Result<Vec<u8>> {
         "train" => counted::<Words>(&task, rows, shard),
         "recommender" => counted::<RecommenderRun>(&task, rows, shard),
         "typeahead" => counted::<TypeaheadRun>(&task, rows, shard),
+        "clicks" => counted::<ClickRun>(&task, rows, shard),
         other => anyhow::bail!("the task is of `{other}`, which cannot be made of shards"),
     }?;
     Ok(partial.to_bytes())
@@ -230,6 +257,7 @@ pub(crate) fn merged(
         Some("typeahead") => {
             gone_on::<TypeaheadRun>(&merge, path, running, output, command::typeahead::show)
         }
+        Some("clicks") => gone_on::<ClickRun>(&merge, path, running, output, command::clicks::show),
         other => anyhow::bail!("the run is of {other:?}, which cannot be made of shards"),
     }
 }

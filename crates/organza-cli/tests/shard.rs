@@ -158,6 +158,38 @@ fn private_items_of_shards_have_the_bits_of_one_machine() {
     are_the_same(folder, "whole", "run");
 }
 
+/// Rows of what users were shown; some name nobody, some make no sense.
+fn shown(folder: &Path) {
+    let row = |row: u32| {
+        let (user, ad) = (row * 17 % 700, row * 7 % 9);
+        let clicked = u32::from((row + ad * ad + user % 3) % 5 < 2);
+        format!("u{user},ad{ad},s{},{},{clicked}\n", row % 4, row % 50)
+    };
+    let rows: String = (0..2_100).map(row).collect();
+    let wrong = ",ad1,s1,1,1\nu3,ad1,s1,1,perhaps\nu3,ad1\n";
+    fs::write(folder.join("shown.csv"), format!("who,ad,site,seen,clicked\n{rows}{wrong}"))
+        .unwrap();
+}
+
+const CLICKS: &str = "clicks --label-column clicked --category ad --category site --number seen=50 --buckets 20 \
+                      --epsilon 2 --seed 8";
+
+#[test]
+fn clicks_of_shards_have_the_bits_of_one_machine() {
+    let place = tempdir().unwrap();
+    let folder = place.path();
+    shown(folder);
+    let flags = format!("{CLICKS} --user-column who");
+    done(folder, &format!("{flags} --data shown.csv --out whole"));
+    for shards in [1, 2, 5] {
+        let run = format!("run-{shards}");
+        assert_eq!(of_shards(folder, &flags, "shown.csv", shards, &run), 2);
+        are_the_same(folder, "whole", &run);
+    }
+    refused(folder, &format!("shard begin {CLICKS} --out rows"), "--user-column");
+    refused(folder, &format!("shard begin {flags} --method dpsgd --out steps"), "without steps");
+}
+
 /// Lines of users, in which some words stand together more often than others.
 fn lines(folder: &Path) {
     let words = ["bread", "soup", "cheese", "piano", "violin", "choir"];

@@ -79,6 +79,10 @@ impl Application for ClickRun {
         ClickData::read(settings)
     }
 
+    fn nobody(settings: &Settings) -> Result<ClickData, Failure> {
+        ClickData::of_nobody(settings)
+    }
+
     fn fingerprint(data: &ClickData) -> Result<[u8; 32], Failure> {
         Ok(fingerprint(&data.rows)?)
     }
@@ -112,21 +116,18 @@ impl Application for ClickRun {
         data: ClickData,
         releases: &mut Releases<'_>,
     ) -> Result<Self, Failure> {
-        let layout = Layout::new(&data.columns, settings.vectors())?;
-        let units = data.units(settings.privacy.unit)?;
         let reader = settings.data.as_ref().map(|data| serde_json::to_string_pretty(&data.reader));
-        let ClickData { rows, test, .. } = data;
+        let task = ClickTask::new(settings, data)?;
         let start = match releases.noise(COUNTS) {
             None => None,
             Some(noise) => {
                 let source = releases.source().clone();
-                let data = Units { layout: &layout, rows: &rows, units: &units };
+                let ClickTask { layout, rows, units, .. } = &task;
+                let data = Units { layout, rows, units };
                 let charge = |charge| releases.charge(charge).map_err(Failure::from);
                 Some(plan(settings, noise).release(data, &source, charge)?)
             }
         };
-        let most = settings.privacy.per_unit as usize;
-        let task = ClickTask { layout, rows, test, units, most };
         Ok(Self { task, start, reader: reader.transpose()? })
     }
 

@@ -3,12 +3,13 @@
 use crate::reader::ClickReader;
 use crate::settings::{DataSettings, Settings};
 use crate::synthetic::MadeUp;
-use organza_data::LeftOut;
 use organza_data::sparse::{Columns, LabelKind, SparseRows};
 use organza_data::table::Table;
+use organza_data::{LeftOut, Shard};
 use organza_ledger::{Neighbouring, Unit};
 use organza_mechanism::Groups;
 use organza_train::Failure;
+use std::path::Path;
 
 /// Rows to learn from, and to measure with.
 #[derive(Clone, Debug)]
@@ -41,8 +42,42 @@ impl ClickData {
     /// # Errors
     /// If it lacks a column, or the settings name none.
     pub fn of_table(settings: &Settings, table: &Table) -> Result<Self, Failure> {
-        let Some(data) = &settings.data else { return Err("the settings name no columns".into()) };
-        Self::with_test(settings, data, data.reader.rows(table, LabelKind::Binary)?)
+        let data = named(settings)?;
+        Self::with_test(settings, data, data.reader.rows(table, LabelKind::Binary, None)?)
+    }
+
+    /// The rows of the users of a shard, among those of a table.
+    ///
+    /// # Errors
+    /// As [`ClickData::of_table`], and if a row is of another shard, where that is refused.
+    pub fn of_shard(settings: &Settings, table: &Table, shard: Shard) -> Result<Self, Failure> {
+        let reader = &named(settings)?.reader;
+        let rows = reader.rows(table, LabelKind::Binary, Some(shard))?;
+        refuse_where_it_may(settings, rows.left_out())?;
+        Ok(Self { rows, test: None, columns: reader.columns.clone() })
+    }
+
+    /// The same of the table at a path.
+    ///
+    /// # Errors
+    /// As [`ClickData::of_shard`], and if it cannot be read.
+    pub fn of_shard_at(settings: &Settings, path: &Path, shard: Shard) -> Result<Self, Failure> {
+        Self::of_shard(settings, &named(settings)?.reader.open(path)?, shard)
+    }
+
+    /// The rows of nobody, with those to measure with, in the columns that the settings name.
+    ///
+    /// # Errors
+    /// If they name none, or no users: without a name a row could be in two shards.
+    pub fn of_nobody(settings: &Settings) -> Result<Self, Failure> {
+        let data = named(settings)?;
+        if settings.by_row() {
+            return Err(
+                "shards are parted by the names of units: say whose a row is with --user-column"
+                    .into(),
+            );
+        }
+        Self::with_test(settings, data, SparseRows::new(Some(data.reader.columns.width())))
     }
 
     fn with_test(
@@ -72,6 +107,11 @@ impl ClickData {
             _ => Ok(Groups::by_name(&(0..self.rows.len() as u32).collect::<Vec<_>>())),
         }
     }
+}
+
+/// What the settings say of data that they do not name.
+fn named(settings: &Settings) -> Result<&DataSettings, Failure> {
+    settings.data.as_ref().ok_or_else(|| "the settings name no columns".into())
 }
 
 /// Refuses data with rows that make no sense.

@@ -130,7 +130,7 @@ fn released<Memory: Default, E: From<PlanError> + From<NotPaid>>(
 ) -> Result<(Vec<f64>, f64), E> {
     let release = plan.release(name, source);
     let charged = charge(release.charge())?;
-    let units = data.units.len();
+    let units = if release.looks_at_units() { data.units.len() } else { 0 };
     let parts = rayon::current_num_threads().clamp(1, MOST_SUMS);
     let each = units.div_ceil(parts).max(1);
     let stage = Stage::begin(format!("counting {name}"), Size::Hidden(units as u64));

@@ -1,5 +1,6 @@
 //! How rows of clicks are read: which column is what, all of it declared.
 
+use organza_data::Shard;
 use organza_data::sparse::{Categories, Column, Columns, LabelKind, SparseRows, rows_of};
 use organza_data::table::{Table, TableForm};
 use organza_train::Failure;
@@ -70,17 +71,36 @@ impl ClickReader {
     /// # Errors
     /// If there is no such table, or it lacks a column.
     pub fn read(&self, path: &Path, labels: LabelKind) -> Result<SparseRows, Failure> {
-        let table = Table::open(path, self.format)?;
-        let table = match &self.header {
-            Some(names) => table.with_header(names.clone()),
-            None => table,
-        };
-        self.rows(&table, labels)
+        self.rows(&self.open(path)?, labels, None)
     }
 
-    /// The rows of a table.
-    pub(crate) fn rows(&self, table: &Table, labels: LabelKind) -> Result<SparseRows, Failure> {
-        Ok(rows_of(table, &self.columns, labels)?.with_columns(&self.columns))
+    /// The table at a path.
+    pub(crate) fn open(&self, path: &Path) -> Result<Table, Failure> {
+        let table = Table::open(path, self.format)?;
+        Ok(match &self.header {
+            Some(names) => table.with_header(names.clone()),
+            None => table,
+        })
+    }
+
+    /// The rows of a table to predict.
+    ///
+    /// # Errors
+    /// If it lacks a column, or has a row that makes no sense.
+    pub fn to_predict(&self, table: &Table) -> Result<SparseRows, Failure> {
+        let rows = self.rows(table, LabelKind::Ignored, None)?;
+        rows.left_out().refuse()?;
+        Ok(rows)
+    }
+
+    /// The rows of a table; of the users of one shard alone, if one is named.
+    pub(crate) fn rows(
+        &self,
+        table: &Table,
+        labels: LabelKind,
+        shard: Option<Shard>,
+    ) -> Result<SparseRows, Failure> {
+        Ok(rows_of(table, &self.columns, labels, shard)?.with_columns(&self.columns))
     }
 }
 

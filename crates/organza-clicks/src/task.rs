@@ -1,12 +1,14 @@
 //! The gradient of a unit: a user with all rows, or a row.
 
+use crate::data::ClickData;
 use crate::layout::Layout;
 use crate::model::log_odds;
+use crate::settings::Settings;
 use organza_data::sparse::SparseRows;
 use organza_mechanism::Groups;
 use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::sample::uniform_subset;
-use organza_train::{Losses, ReadRows, Task, WriteRows};
+use organza_train::{Failure, Losses, ReadRows, Task, WriteRows};
 
 /// Rows of clicks as training sees them.
 ///
@@ -34,6 +36,23 @@ pub struct ClickTask {
 }
 
 impl ClickTask {
+    /// The task of rows, in the columns that they have.
+    ///
+    /// # Errors
+    /// If these are not those of a click model, or the unit is the user and rows name none.
+    pub fn new(settings: &Settings, data: ClickData) -> Result<Self, Failure> {
+        let layout = Layout::new(&data.columns, settings.vectors())?;
+        let units = data.units(settings.privacy.unit)?;
+        let ClickData { rows, test, .. } = data;
+        let most = settings.privacy.per_unit as usize;
+        Ok(Self { layout, rows, test, units, most })
+    }
+
+    /// The names of its units, by which they are known on every machine. *Not private.*
+    pub fn unit_names(&self) -> Vec<&str> {
+        self.rows.group_names()
+    }
+
     /// The rows of a unit that count in a step.
     fn drawn<'a>(&'a self, unit: u64, draw: &'a [u32]) -> impl Iterator<Item = usize> + 'a {
         let own = self.units.units(unit as usize);

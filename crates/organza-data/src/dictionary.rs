@@ -23,6 +23,15 @@ impl Dictionary {
         Some(number)
     }
 
+    /// The strings in the order of their numbers, where they are.
+    pub(crate) fn strings(&self) -> Vec<&str> {
+        let mut strings = vec![""; self.numbers.len()];
+        for (string, number) in &self.numbers {
+            strings[*number as usize] = string;
+        }
+        strings
+    }
+
     /// The strings in the order of their numbers.
     pub(crate) fn into_strings(self) -> Vec<Box<str>> {
         let mut strings = vec![Box::default(); self.numbers.len()];

@@ -77,7 +77,7 @@ impl Rows<'_> {
     /// The rows of a table that a program hands over.
     fn of_table(reader: &Reader, settings: &Settings, table: &Table) -> Result<Self, FitError> {
         let Some(columns) = &reader.columns else { return Err(FitError::NoData) };
-        let rows = rows_of(table, columns, settings.model.labels())?;
+        let rows = rows_of(table, columns, settings.model.labels(), None)?;
         Ok(match columns.first_private() {
             Some(_) => Self::Unreleased(rows),
             None => Self::Known(Cow::Owned(rows.with_columns(columns)), columns.width()),

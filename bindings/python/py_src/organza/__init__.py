@@ -26,6 +26,7 @@ from organza.exceptions import (
 
 if TYPE_CHECKING:
     from organza import accounting, audit, distributed, ledger, mechanisms, plots
+    from organza._clicks import ClickModel
     from organza._logistic import LogisticRegression
     from organza._recommender import Recommender
     from organza._regression import LinearRegression, PoissonRegression
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BudgetError",
+    "ClickModel",
     "DataError",
     "LinearRegression",
     "LogisticRegression",
@@ -55,6 +57,7 @@ __all__ = [
 ]
 
 _PLACES = {
+    "ClickModel": "_clicks",
     "LinearRegression": "_regression",
     "LogisticRegression": "_logistic",
     "PoissonRegression": "_regression",

@@ -110,6 +110,10 @@ class PrivateEstimator(BaseEstimator):
         """Whether what it spends is on no ledger that adds it to what others spend."""
         return fitting.private and self.ledger is None and self.random_state is None
 
+    def _takes_steps(self) -> bool:
+        """Whether workers compute the gradients of its steps, where there are several machines."""
+        return False
+
     def _options(self, fitting: Fitting, beside: str) -> dict[str, Any]:
         """Give all settings as flags; lists are written to files whose names begin by `beside`."""
         shared = {**(self._budget() if fitting.private else {}), "seed": self._seed()}

@@ -1,6 +1,7 @@
 //! `organza clicks`: from rows of clicks and a budget to a click model, a certificate and a report.
 
 use crate::command::ledger::LedgerOptions;
+use crate::command::shard::Begin;
 use crate::handed::Handed;
 use crate::names::{form_parser, named, optimizer_parser, rule_parser};
 use crate::output::Output;
@@ -191,6 +192,22 @@ struct Training {
 
 impl Clicks {
     pub(crate) fn run_on(self, handed: Handed, output: &Output) -> anyhow::Result<()> {
+        let settings = self.checked(output)?;
+        let begin = || {
+            RunOptions::begin::<ClickRun>(settings, &self.out, output, |settings| {
+                handed.clicks(settings)
+            })
+        };
+        self.running.train(&self.out, output, begin, |folder, run| show(folder, &run, output))
+    }
+
+    /// Begins a run that is made of shards.
+    pub(crate) fn begin_shards(self, begin: &Begin, output: &Output) -> anyhow::Result<()> {
+        let settings = self.checked(output)?;
+        begin.run::<ClickRun>(settings, &self.out, &self.running, output)
+    }
+
+    pub(crate) fn checked(&self, output: &Output) -> anyhow::Result<Settings> {
         let settings = self.settings()?;
         let protects = self.epsilon.is_some() || self.noise_multiplier.is_some();
         if protects && !settings.method.is_private() {
@@ -206,12 +223,7 @@ impl Clicks {
             );
         }
         note_doubts(&settings, output);
-        let begin = || {
-            RunOptions::begin::<ClickRun>(settings, &self.out, output, |settings| {
-                handed.clicks(settings)
-            })
-        };
-        self.running.train(&self.out, output, begin, |folder, run| show(folder, &run, output))
+        Ok(settings)
     }
 
     fn settings(&self) -> Result<Settings, UsageError> {
@@ -304,7 +316,7 @@ const NOTHING_LEARNED: &str = "nothing was learned: the loss is no better than t
     fewer buckets would help";
 
 /// Writes the summary and the page of a run, and shows what came of it.
-pub(super) fn show(
+pub(crate) fn show(
     folder: &RunFolder,
     trained: &Trained<ClickRun>,
     output: &Output,

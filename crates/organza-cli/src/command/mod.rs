@@ -5,7 +5,7 @@ mod analogy;
 mod audit;
 mod bench;
 mod calibrate;
-mod clicks;
+pub(crate) mod clicks;
 mod compare;
 mod complete;
 mod completions;

@@ -111,7 +111,7 @@ impl Sealing {
 pub(crate) struct Begin {
     #[command(flatten)]
     sealing: Sealing,
-    /// The command that would make the run on one machine, without --data: train, recommender or typeahead, and its flags
+    /// The command that would make the run on one machine, without --data: train, recommender, typeahead or clicks, and its flags
     #[arg(
         value_name = "COMMAND",
         trailing_var_arg = true,
@@ -140,8 +140,9 @@ impl Begin {
             Command::Train(command) => command.begin_shards(&self, &output),
             Command::Recommender(command) => command.begin_shards(&self, &output),
             Command::Typeahead(command) => command.begin_shards(&self, &output),
+            Command::Clicks(command) => command.begin_shards(&self, &output),
             _ => Err(UsageError::new(
-                "`organza shard begin` is for train, recommender and typeahead",
+                "`organza shard begin` is for train, recommender, typeahead and clicks",
                 "name one of them first, and then its flags",
             )
             .into()),

@@ -66,6 +66,14 @@ impl<'a> Encoder<'a> {
         self.columns.label.as_deref().filter(|_| self.labels != LabelKind::Ignored)
     }
 
+    /// The group that a row of fields names, if it names one.
+    pub(super) fn group<'b>(&self, fields: &[Option<&'b str>]) -> Option<&'b str> {
+        self.columns.group.as_ref()?;
+        let place = usize::from(self.label_column().is_some());
+        let name = self.columns.missing.known(fields.get(place).copied().flatten())?;
+        Some(name).filter(|name| !name.is_empty())
+    }
+
     /// Adds a row of fields.
     pub(super) fn add(
         &mut self,

@@ -2,8 +2,8 @@
 
 use super::encode::Encoder;
 use super::{Columns, LabelKind, SparseRows, UnreleasedRows};
-use crate::DataError;
 use crate::table::{Table, TableForm};
+use crate::{DataError, Shard};
 use std::path::Path;
 
 /// Reads the table at a path, of this form or of that which its name says, row by row. Rows that make no sense are
@@ -34,23 +34,30 @@ pub fn read_unreleased(
     columns: &Columns,
     labels: LabelKind,
 ) -> Result<UnreleasedRows, DataError> {
-    rows_of(&Table::open(path, form)?, columns, labels)
+    rows_of(&Table::open(path, form)?, columns, labels, None)
 }
 
-/// The rows of a table, some of whose categories may be secret.
+/// The rows of a table, some of whose categories may be secret; of the groups of one shard alone, if one is named.
 ///
 /// # Errors
-/// As [`read_table`].
+/// As [`read_table`], and if a row is of another shard, where that is refused.
 pub fn rows_of(
     table: &Table,
     columns: &Columns,
     labels: LabelKind,
+    shard: Option<Shard>,
 ) -> Result<UnreleasedRows, DataError> {
     let encoder = Encoder::new(columns, labels);
     let mut encoder = encoder.map_err(|problem| DataError::table(table.path(), problem))?;
     let mut rows = encoder.empty_rows();
     let names = encoder.names();
     table.each_row(&names, &mut |row| {
+        if let Some(shard) = shard {
+            let fields = row.fields.as_ref().ok();
+            if !shard.takes(fields.and_then(|fields| encoder.group(fields)), row.place)? {
+                return Ok(());
+            }
+        }
         let outcome = row.fields.and_then(|fields| Ok(encoder.add(&fields, &mut rows)?));
         rows.take(outcome, row.place);
         Ok(())
@@ -174,7 +181,8 @@ mod tests {
         let table = Table::open(&path, None).unwrap().with_header(names);
         let mut columns = columns();
         (columns.group, columns.features) = (None, columns.features[..2].to_vec());
-        let rows = rows_of(&table, &columns, LabelKind::Binary).unwrap().with_columns(&columns);
+        let rows =
+            rows_of(&table, &columns, LabelKind::Binary, None).unwrap().with_columns(&columns);
         let found: Vec<_> = rows.iter().map(|row| (row.label, row.columns.to_vec())).collect();
         assert_eq!(found, [(1.0, vec![0, 3]), (0.0, vec![1])], "the first line is a row");
     }

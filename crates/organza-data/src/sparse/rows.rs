@@ -87,6 +87,11 @@ impl SparseRows {
         (!self.groups.is_empty()).then_some(&self.groups)
     }
 
+    /// The names of the groups, in the order of their numbers. *Not private.*
+    pub fn group_names(&self) -> Vec<&str> {
+        self.names.strings()
+    }
+
     /// The rows of the file that could not be used. *Not private.*
     pub fn left_out(&self) -> &LeftOut {
         &self.left_out

@@ -119,6 +119,11 @@ impl<A: Application> StepDriver<A> {
                 "the number of units to be declared (--units): the driver has none to count",
             ));
         }
+        if !A::phases(&settings, &data).map_err(SessionError::from)?.is_empty() {
+            return Err(RemoteError::Settings(
+                "a method that releases nothing before its steps: the driver has no units to count",
+            ));
+        }
         let mut session: Session<A> = match Session::<A>::is_unfinished(&settings, path) {
             true => Session::resume_with(path, None, |_| Ok(data))?,
             false => Session::begin_with(settings, path, |_| Ok(data))?,
@@ -263,17 +268,18 @@ impl<A: Application> StepDriver<A> {
         Ok(())
     }
 
-    /// Ends the run, after its last step: certificate, model.
+    /// Ends the run, after its last step: certificate, model. Where the private part of the folder stays, whoever asked for that
+    /// forgets it later.
     ///
     /// # Errors
     /// If steps are left, or a file cannot be written.
-    pub fn finish(self) -> Result<Finished<A::Model>, RemoteError> {
+    pub fn finish(self, keep_private: bool) -> Result<Finished<A::Model>, RemoteError> {
         let (done, steps) = self.steps();
         if done < steps {
             return Err(RemoteError::NotDone { left: steps - done, steps });
         }
         let parameters = self.state.into_parameters(self.plan.average);
-        Ok(self.session.finish(parameters, Vec::new(), Vec::new(), self.seconds, false)?)
+        Ok(self.session.finish(parameters, Vec::new(), Vec::new(), self.seconds, keep_private)?)
     }
 }
 

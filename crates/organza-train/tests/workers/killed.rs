@@ -17,7 +17,7 @@ pub fn drive(method: Method, path: &Path) {
     let mut driver = method.driver(path);
     let mut workers = workers(method);
     while workers.step(&mut driver).unwrap() {}
-    driver.finish().unwrap();
+    driver.finish(false).unwrap();
 }
 
 /// Numbers without a pattern.

@@ -20,6 +20,7 @@ from organza._estimator import PrivateEstimator
 from organza._flags import flags
 from organza._organza import Data
 from organza._run import Run
+from organza.distributed._steps import StepWorker, WorkersHere, trained
 from organza.exceptions import DataError, RunError, SettingsError
 
 if TYPE_CHECKING:
@@ -191,8 +192,9 @@ def fit(
 
     Parameters
     ----------
-    estimator : Recommender, Typeahead or WordVectors
-        What shall be learned. With a `folder` a driver that died goes on where it was when it is started again.
+    estimator : Recommender, Typeahead, WordVectors or ClickModel
+        What shall be learned. With a `folder` a driver that died goes on where it was when it is started again. A click model that is
+        learned by steps is trained here, with the bits of any number of workers elsewhere.
     shards : iterable
         Paths, tables, lists of tables or lists of text, as :func:`split` gives them: each with all rows of its units.
     map : callable, optional
@@ -206,6 +208,10 @@ def fit(
     parts = list(shards)
     if not parts:
         raise DataError("there are no shards")
+    if estimator._takes_steps():
+        here = WorkersHere
+        trained(estimator, lambda jobs: here([StepWorker(jobs[0], _handed(parts))]), 1, parts)
+        return estimator
     numbered = list(enumerate(parts))
 
     def counted(task: bytes) -> list[bytes]:

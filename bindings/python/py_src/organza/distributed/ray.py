@@ -12,15 +12,17 @@ them come to the driver.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import ray
 
+from organza import _organza
 from organza._data import is_path
 from organza._estimator import PrivateEstimator
-from organza.distributed._rounds import count, fitted, for_shard, join, unit_of
-from organza.distributed._shards import split
+from organza.distributed._rounds import _handed, count, fitted, for_shard, join, unit_of
+from organza.distributed._shards import split_by
+from organza.distributed._steps import Answer, StepWorker, trained
 from organza.exceptions import DataError, SettingsError
 
 __all__ = ["fit"]
@@ -42,14 +44,14 @@ def fit(
 
     Parameters
     ----------
-    estimator : Recommender, Typeahead or WordVectors
-        What shall be learned. Its `folder` is on the machine of the driver; with one, a driver that died goes on where it was
+    estimator : Recommender, Typeahead, WordVectors or ClickModel
+        What shall be learned; a click model by counts, as tasks, or by steps, whose gradients are computed by actors. Its `folder` is on the machine of the driver; with one, a driver that died goes on where it was
         when it is started again.
     data : ray.data.Dataset, or iterable of paths, tables or references to them
         A data set is split by its units. So is an iterable if `unit` is given; otherwise its members are the shards, as
         :func:`organza.distributed.split` gives them.
     shards : int, optional
-        How many shards a data set is split into: as many as it has blocks, unless you say so.
+        How many shards a data set is split into, or how many actors there are: as many as it has blocks, unless you say so.
     unit : str, optional
         The column that names the unit of a row: the `user_column` of the estimator, unless you say so.
     fan_in : int, default=8
@@ -62,7 +64,7 @@ def fit(
     Returns
     -------
     estimator
-        Fitted: the same seed gives the same bits as on one machine.
+        Fitted: the same seed gives the same bits on any number of workers. What is released once has those of an ordinary fit.
     """
     if fan_in < 2:
         raise SettingsError(f"`fan_in` is {fan_in}, but must be 2 or more")
@@ -79,7 +81,13 @@ def fit(
         raise DataError("there are no shards")
     like: Any = None
     if own is not None:
-        pieces, like = _pieces(parts, own, shards or len(parts), every)
+        if estimator._takes_steps():
+            count = shards or len(parts)
+            by_worker = _pieces(parts, own, count, every, _organza.worker_of)
+            trained(estimator, lambda jobs: ActorsOfRay(jobs, by_worker, options), count, data)
+            return estimator
+        pieces = _pieces(parts, own, shards or len(parts), every, _organza.shard_of)
+        like = ray.get(ray.remote(_head).options(**every).remote(pieces[0][0]))
     elif shards is not None:
         raise SettingsError("`shards` is for what is split: name the column of the units by `unit`")
     else:
@@ -102,21 +110,62 @@ def fit(
     return fitted(estimator, counted, like, data)
 
 
+class ActorsOfRay:
+    """Actors of Ray that compute the parts of steps, spread over the nodes.
+
+    An actor that dies is started again by Ray, with its rows from the object store, and told again what it was told last; a step
+    takes the part of each bucket once.
+    """
+
+    def __init__(
+        self, jobs: Sequence[bytes], pieces: Sequence[Sequence[Any]], options: dict[str, Any] | None
+    ) -> None:
+        every = {"num_cpus": 1, "scheduling_strategy": "SPREAD", "max_restarts": -1, "max_task_retries": -1}
+        actor = ray.remote(_Actor).options(**{**every, **(options or {})})
+        self._actors = [actor.remote(job, *own) for job, own in zip(jobs, pieces, strict=True)]
+        self._asked: dict[Any, int] = {}
+
+    def tell(self, number: int, order: bytes, rows: bytes | None) -> None:
+        """Have an actor answer."""
+        self._asked[self._actors[number].answer.remote(order, rows)] = number
+
+    def answer(self) -> tuple[int, Answer]:
+        """Wait for the first answer."""
+        [first], _ = ray.wait(list(self._asked), num_returns=1)
+        return self._asked.pop(first), ray.get(first)
+
+
+class _Actor:
+    """A worker, on the rows of its units."""
+
+    def __init__(self, job: bytes, *pieces: Any) -> None:
+        self._worker = StepWorker(job, _handed(_flat(pieces)), threads=1)
+
+    def answer(self, order: bytes, rows: bytes | None) -> Answer:
+        """Answer an order, or rows that were asked for."""
+        return self._worker.answer(order, rows)
+
+
 def _pieces(
-    parts: Sequence[Any], unit: str, shards: int, every: dict[str, Any]
-) -> tuple[list[list[Any]], Any]:
-    """Give references to what each shard consists of, and something like a shard."""
+    parts: Sequence[Any],
+    unit: str,
+    shards: int,
+    every: dict[str, Any],
+    place_of: Callable[[list[str], int], list[int]],
+) -> list[list[Any]]:
+    """Give references to what each shard consists of."""
     splitting = ray.remote(_split).options(num_returns=shards, **every)
-    split_parts: list[Any] = [splitting.remote(part, unit, shards) for part in parts]
+    split_parts: list[Any] = [splitting.remote(part, unit, shards, place_of) for part in parts]
     if shards == 1:
         split_parts = [[part] for part in split_parts]
-    pieces = [[part[number] for part in split_parts] for number in range(shards)]
-    return pieces, ray.get(ray.remote(_head).options(**every).remote(pieces[0][0]))
+    return [[part[number] for part in split_parts] for number in range(shards)]
 
 
-def _split(part: Any, unit: str, shards: int) -> Any:
+def _split(
+    part: Any, unit: str, shards: int, place_of: Callable[[list[str], int], list[int]]
+) -> Any:
     """Split a part of the data by units."""
-    tables = split(_table(part), unit, shards)
+    tables = split_by(_table(part), unit, shards, place_of)
     return tables[0] if shards == 1 else tuple(tables)
 
 
