@@ -14,8 +14,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from made_up import data, estimator, left
 
-#: Of a recommender, a typeahead with private and one with declared words, and word embeddings from counts.
-NAMES = ("recommender", "typeahead", "completions", "words")
+#: Of a recommender, a typeahead with private and one with declared words, word embeddings from counts, and a click model from counts.
+NAMES = ("recommender", "typeahead", "completions", "words", "clicks")
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ import sys
 import time
 
 import ray
-from made_up import data, estimator
+from made_up import data, estimator, unit_of
 
 from organza.distributed import split
 from organza.distributed.ray import fit
@@ -13,10 +13,12 @@ from organza.distributed.ray import fit
 if __name__ == "__main__":
     address, folder, name = sys.argv[1:]
     ray.init(address=address, log_to_driver=False, logging_level="error")
-    unit = "customer" if name == "recommender" else "writer"
-    shards = split(data(name), unit, 6)
+    shards = split(data(name), unit_of(name), 6)
     print("ready", flush=True)
     begun = time.monotonic()
-    fit(estimator(name, folder=folder), shards, fan_in=3)
+    if name == "steps":
+        fit(estimator(name, folder=folder), shards, unit=unit_of(name), shards=2)
+    else:
+        fit(estimator(name, folder=folder), shards, fan_in=3)
     print(f"done {time.monotonic() - begun:.3f}", flush=True)
     os._exit(0)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from organza import Recommender, Typeahead, WordVectors
+from organza import ClickModel, Recommender, Typeahead, WordVectors
 
 #: Files of a run that tell of time, memory and places, or, not private, of the data; and what the page is made of.
 _NOT_RELEASED = ("summary.json", "report.html", "metrics.jsonl", "settings.json")
@@ -40,15 +40,42 @@ def messages(writers: int = 1500) -> pa.Table:
     return pa.table({"writer": [who for who, _ in rows], "message": [what for _, what in rows]})
 
 
+def shown(users: int = 1500) -> pa.Table:
+    """Who was shown what, and clicked."""
+    draw = random.Random(2)
+    rows = [(f"u{user}", draw.randrange(12), draw.randrange(5)) for user in range(users) for _ in range(draw.randrange(1, 6))]
+    draw.shuffle(rows)
+    return pa.table({
+        "user": [who for who, _, _ in rows],
+        "ad": [f"ad {ad}" for _, ad, _ in rows],
+        "site": [f"site {site}" for _, _, site in rows],
+        "clicked": [int(draw.random() < 0.1 + 0.06 * ad) for _, ad, _ in rows],
+    })
+
+
+def unit_of(name: str) -> str:
+    """Give the column that says whose a row is."""
+    return {"recommender": "customer", "clicks": "user", "steps": "user"}.get(name, "writer")
+
+
 def estimator(name: str, **settings: Any) -> Any:
     """Give a seeded estimator."""
     text = {"text_column": "message", "user_column": "writer"}
     shop = {"user_column": "customer", "item_column": "article"}
+    clicks: dict[str, Any] = {
+        "label_column": "clicked",
+        "user_column": "user",
+        "categories": ["ad", "site"],
+        "buckets": 40,
+    }
+    steps = {"method": "dpsgd", "units": 1500, "options": {"batch": 100, "steps": 40}}
     kinds: dict[str, tuple[Any, dict[str, Any]]] = {
         "recommender": (Recommender, shop),
         "typeahead": (Typeahead, text),
         "completions": (Typeahead, {**text, "vocabulary": WORDS}),
         "words": (WordVectors, text),
+        "clicks": (ClickModel, clicks),
+        "steps": (ClickModel, {**clicks, **steps}),
     }
     kind, columns = kinds[name]
     return kind(epsilon=4.0, random_state=7, progress=False, **columns, **settings)
@@ -56,7 +83,9 @@ def estimator(name: str, **settings: Any) -> Any:
 
 def data(name: str) -> pa.Table:
     """Give what it is fitted to."""
-    return events() if name == "recommender" else messages()
+    if name == "recommender":
+        return events()
+    return shown() if name in ("clicks", "steps") else messages()
 
 
 def left(fitted: Any) -> dict[str, bytes]:

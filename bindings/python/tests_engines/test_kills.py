@@ -20,7 +20,7 @@ from typing import Any
 import psutil
 import pytest
 import ray
-from made_up import data, estimator, left, released
+from made_up import data, estimator, left, released, unit_of
 from ray.cluster_utils import Cluster
 
 from organza.distributed import split
@@ -98,7 +98,7 @@ def test_workers_are_killed(
     places.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(places))
     shards = {
-        name: split(data(name), "customer" if name == "recommender" else "writer", 6) for name in NAMES
+        name: split(data(name), unit_of(name), 6) for name in NAMES
     }
     killer = Killer(WORKERS)
     killer.start()

@@ -9,7 +9,7 @@ import pytest
 import ray
 import ray.data
 from conftest import NAMES
-from made_up import data, estimator, left
+from made_up import data, estimator, left, unit_of
 
 from organza import distributed
 from organza.distributed import ray as on_ray
@@ -33,11 +33,6 @@ def workers(request: Any) -> Any:
     ray.init(address="local", num_cpus=request.param, include_dashboard=False, log_to_driver=False)
     yield request.param
     ray.shutdown()
-
-
-def unit_of(name: str) -> str:
-    """Give the column that says whose a row is."""
-    return "customer" if name == "recommender" else "writer"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,21 +1,19 @@
 //! Click models as an application of the engine.
 
-use crate::data::ClickData;
+use crate::data::{ClickData, ReleasedRows};
 use crate::layout::Layout;
 use crate::model::ClickModel;
 use crate::moments::LinearStart;
 use crate::one_shot::{OneShot, RELEASES, Units};
 use crate::quality::Quality;
-use crate::reader::READER;
+use crate::reader::{ClickReader, READER};
 use crate::settings::{Method, Settings};
 use crate::task::ClickTask;
-use organza_data::sparse::SparseRows;
+use organza_data::sparse::{CategoryRelease, Column, Columns, SparseRows};
 use organza_ledger::PublicFact;
 use organza_mechanism::Purpose;
 use organza_mechanism::sample::fill_normal_f32;
-use organza_train::{
-    Application, Certificate, Failure, Phase, Releases, RunFolder, Start, fingerprint,
-};
+use organza_train::{Application, Certificate, Failure, Phase, Releases, RunFolder, Start};
 
 /// The name of the phase.
 const COUNTS: &str = "counts";
@@ -31,6 +29,8 @@ pub struct ClickRun {
     start: Option<LinearStart>,
     /// How new rows are read, if these were.
     reader: Option<String>,
+    /// What is to be said about categories that were released.
+    statement: Option<String>,
 }
 
 /// What a finished run hands over.
@@ -84,31 +84,47 @@ impl Application for ClickRun {
     }
 
     fn fingerprint(data: &ClickData) -> Result<[u8; 32], Failure> {
-        Ok(fingerprint(&data.rows)?)
+        data.fingerprint()
     }
 
     fn public_facts(settings: &Settings, data: &ClickData) -> Result<Vec<PublicFact>, Failure> {
-        let layout = Layout::new(&data.columns, settings.vectors())?;
         let fact = |name: &str, value: String| PublicFact { name: name.to_owned(), value };
-        let columns = layout.columns.len();
-        Ok(vec![
-            fact("numbers", format!("{}, with a declared largest value each", layout.numbers)),
-            fact(
+        let Columns { features, .. } = &data.columns;
+        let numbers = features.iter().filter(|it| matches!(it, Column::Logarithmic { .. })).count();
+        let mut facts =
+            vec![fact("numbers", format!("{numbers}, with a declared largest value each"))];
+        if !data.has_secrets() {
+            let layout = Layout::new(&data.columns, settings.vectors())?;
+            let (rows, columns) = (layout.rows(), layout.columns.len());
+            facts.push(fact(
                 "categories",
-                format!("{} buckets of {columns} columns, by a public hash", layout.rows()),
-            ),
-        ])
+                format!("{rows} buckets of {columns} columns, by a public hash"),
+            ));
+        }
+        Ok(facts)
     }
 
-    fn phases<'a>(settings: &'a Settings, _: &'a ClickData) -> Result<Vec<Phase<'a>>, Failure> {
+    fn phases<'a>(settings: &'a Settings, data: &'a ClickData) -> Result<Vec<Phase<'a>>, Failure> {
         let method = settings.method;
+        let categories = data.has_secrets().then(|| Phase {
+            name: CategoryRelease::PURPOSE,
+            releases: vec!["categories"],
+            until: CategoryRelease::EPSILON_SHARE,
+            events: Box::new(|noise| {
+                Ok(vec![settings.private_categories().plan(&data.columns, noise)?.event()])
+            }),
+        });
+        let before = categories.as_ref().map_or(0.0, |phase| phase.until);
         let counts = method.releases_counts().then(|| Phase {
             name: COUNTS,
             releases: RELEASES.to_vec(),
-            until: if method == Method::OneShot { 1.0 } else { settings.rules.start_share },
+            until: match method {
+                Method::OneShot => 1.0,
+                _ => before + (1.0 - before) * settings.rules.start_share,
+            },
             events: Box::new(|noise| Ok(plan(settings, noise).events()?)),
         });
-        Ok(counts.into_iter().collect())
+        Ok(categories.into_iter().chain(counts).collect())
     }
 
     fn prepare(
@@ -116,7 +132,11 @@ impl Application for ClickRun {
         data: ClickData,
         releases: &mut Releases<'_>,
     ) -> Result<Self, Failure> {
-        let reader = settings.data.as_ref().map(|data| serde_json::to_string_pretty(&data.reader));
+        let ReleasedRows { data, statement } = data.released(settings, releases)?;
+        let reader = settings.data.as_ref().map(|named| {
+            let columns = data.columns.clone();
+            serde_json::to_string_pretty(&ClickReader { columns, ..named.reader.clone() })
+        });
         let task = ClickTask::new(settings, data)?;
         let start = match releases.noise(COUNTS) {
             None => None,
@@ -128,7 +148,7 @@ impl Application for ClickRun {
                 Some(plan(settings, noise).release(data, &source, charge)?)
             }
         };
-        Ok(Self { task, start, reader: reader.transpose()? })
+        Ok(Self { task, start, reader: reader.transpose()?, statement })
     }
 
     fn task(&self) -> &ClickTask {
@@ -165,6 +185,7 @@ impl Application for ClickRun {
 
     fn certify(&self, settings: &Settings, certificate: &mut Certificate) {
         certificate.model = Some(settings.model.to_string().into());
+        certificate.conditions.extend(self.statement.clone());
     }
 
     fn finish(

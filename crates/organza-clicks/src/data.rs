@@ -3,12 +3,15 @@
 use crate::reader::ClickReader;
 use crate::settings::{DataSettings, Settings};
 use crate::synthetic::MadeUp;
-use organza_data::sparse::{Columns, LabelKind, SparseRows};
+use organza_data::sparse::{
+    CategoryRelease, Columns, LabelKind, SparseRows, UnreleasedRows, rows_of,
+};
 use organza_data::table::Table;
 use organza_data::{LeftOut, Shard};
 use organza_ledger::{Neighbouring, Unit};
 use organza_mechanism::Groups;
-use organza_train::Failure;
+use organza_train::{Failure, Releases, fingerprint};
+use serde::Serialize;
 use std::path::Path;
 
 /// Rows to learn from, and to measure with.
@@ -20,9 +23,29 @@ pub struct ClickData {
     pub test: Option<SparseRows>,
     /// What their columns are.
     pub columns: Columns,
+    /// The rows in place of these, where some of their categories are still to be released.
+    secret: Option<Box<SecretRows>>,
+}
+
+/// Rows some of whose categories are still to be released.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct SecretRows {
+    rows: UnreleasedRows,
+    test: Option<UnreleasedRows>,
+}
+
+/// Rows with the categories that were released, and what is to be said about that.
+pub(crate) struct ReleasedRows {
+    pub(crate) data: ClickData,
+    pub(crate) statement: Option<String>,
 }
 
 impl ClickData {
+    /// Rows in columns all of whose categories are declared.
+    pub fn new(rows: SparseRows, test: Option<SparseRows>, columns: Columns) -> Self {
+        Self { rows, test, columns, secret: None }
+    }
+
     /// Reads what the settings name; without that, made-up rows.
     ///
     /// # Errors
@@ -30,10 +53,7 @@ impl ClickData {
     pub fn read(settings: &Settings) -> Result<Self, Failure> {
         match &settings.data {
             None => Ok(MadeUp::default().data()?.0),
-            Some(data) => {
-                let rows = data.reader.read(&data.path, LabelKind::Binary)?;
-                Self::with_test(settings, data, rows)
-            }
+            Some(data) => Self::of_table(settings, &data.reader.open(&data.path)?),
         }
     }
 
@@ -43,7 +63,58 @@ impl ClickData {
     /// If it lacks a column, or the settings name none.
     pub fn of_table(settings: &Settings, table: &Table) -> Result<Self, Failure> {
         let data = named(settings)?;
-        Self::with_test(settings, data, data.reader.rows(table, LabelKind::Binary, None)?)
+        let reader = &data.reader;
+        if reader.columns.first_private().is_none() {
+            return Self::with_test(settings, data, reader.rows(table, LabelKind::Binary, None)?);
+        }
+        let rows = rows_of(table, &reader.columns, LabelKind::Binary, None)?;
+        refuse_where_it_may(settings, rows.left_out())?;
+        let test = data.test.as_deref().map(|path| -> Result<_, Failure> {
+            let test = rows_of(&reader.open(path)?, &reader.columns, LabelKind::Binary, None)?;
+            test.left_out().refuse()?;
+            Ok(test)
+        });
+        let secret = SecretRows { rows, test: test.transpose()? };
+        let none = SparseRows::default();
+        Ok(Self { secret: Some(secret.into()), ..Self::new(none, None, reader.columns.clone()) })
+    }
+
+    /// Whether categories are still to be released.
+    pub(crate) fn has_secrets(&self) -> bool {
+        self.secret.is_some()
+    }
+
+    /// A hash of all of it. *Not private.*
+    pub(crate) fn fingerprint(&self) -> Result<[u8; 32], Failure> {
+        Ok(fingerprint(&(&self.rows, &self.secret))?)
+    }
+
+    /// The rows, after the categories that many units have are released; without privacy, `releases` has no noise for that, and all
+    /// categories are as they are.
+    pub(crate) fn released(
+        self,
+        settings: &Settings,
+        releases: &mut Releases<'_>,
+    ) -> Result<ReleasedRows, Failure> {
+        let Some(secret) = self.secret else {
+            return Ok(ReleasedRows { data: self, statement: None });
+        };
+        let SecretRows { rows, test } = *secret;
+        let (columns, statement) = match releases.noise(CategoryRelease::PURPOSE) {
+            None => (rows.columns().with_categories(rows.raw_categories()), None),
+            Some(noise) => {
+                let source = releases.source().clone();
+                let charge = |charge| releases.charge(charge).map_err(Failure::from);
+                let users = rows.groups().map(Groups::by_name);
+                let of = settings.private_categories();
+                let (columns, statement) =
+                    of.release(&rows, users.as_ref(), noise, &source, charge)?;
+                (columns, Some(statement))
+            }
+        };
+        let test = test.map(|test| test.with_columns(&columns));
+        let data = Self::new(rows.with_columns(&columns), test, columns);
+        Ok(ReleasedRows { data, statement })
     }
 
     /// The rows of the users of a shard, among those of a table.
@@ -54,7 +125,7 @@ impl ClickData {
         let reader = &named(settings)?.reader;
         let rows = reader.rows(table, LabelKind::Binary, Some(shard))?;
         refuse_where_it_may(settings, rows.left_out())?;
-        Ok(Self { rows, test: None, columns: reader.columns.clone() })
+        Ok(Self::new(rows, None, reader.columns.clone()))
     }
 
     /// The same of the table at a path.
@@ -71,6 +142,12 @@ impl ClickData {
     /// If they name none, or no users: without a name a row could be in two shards.
     pub fn of_nobody(settings: &Settings) -> Result<Self, Failure> {
         let data = named(settings)?;
+        if let Some(name) = data.reader.columns.first_private() {
+            return Err(format!(
+                "the private categories of `{name}` are released from all rows, in one place: take --category, which hashes them"
+            )
+            .into());
+        }
         if settings.by_row() {
             return Err(
                 "shards are parted by the names of units: say whose a row is with --user-column"
@@ -90,7 +167,7 @@ impl ClickData {
         let test = data.test.as_deref().map(|path| data.reader.read(path, LabelKind::Binary));
         let test = test.transpose()?;
         test.iter().try_for_each(|test| test.left_out().refuse())?;
-        Ok(Self { rows, test, columns: columns.clone() })
+        Ok(Self::new(rows, test, columns.clone()))
     }
 
     /// The rows of each unit: of a user, or each alone.
@@ -127,4 +204,63 @@ fn refuse_where_it_may(settings: &Settings, left_out: &LeftOut) -> Result<(), Fa
         left_out.refuse()?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::Session;
+    use crate::reader::features;
+    use crate::settings::Method;
+    use organza_data::sparse::{Categories, Column};
+    use organza_train::Certificate;
+    use std::fmt::Write;
+
+    /// Sites that half of the users see, and one of a single user, who sees it often.
+    fn settings(path: &Path, method: Method) -> Settings {
+        let mut text = "who,ad,site,clicked\n".to_owned();
+        for row in 0..4_000_usize {
+            let site = ["news", "weather"][row % 2];
+            writeln!(text, "u{},ad{},{site},{}", row / 2, row % 3, u8::from(row % 5 < 2)).unwrap();
+        }
+        (0..50).for_each(|_| text.push_str("u8,ad1,atlantis,1\n"));
+        std::fs::write(path, text).unwrap();
+        let categories = Categories::Private;
+        let site = Column::Categorical { name: "site".to_owned(), categories };
+        let columns = Columns {
+            label: Some("clicked".to_owned()),
+            group: Some("who".to_owned()),
+            features: features([], ["ad".to_owned()], 5).into_iter().chain([site]).collect(),
+            ..Columns::default()
+        };
+        let reader = ClickReader { format: None, header: None, columns };
+        let data = DataSettings { path: path.to_owned(), test: None, reader, strict: false };
+        let mut settings = Settings::new(Some(data), method, 2.0, 1e-6);
+        settings.seed = Some(4);
+        (settings.training.batch, settings.training.epochs) = (100.0, 1.0);
+        settings
+    }
+
+    /// How many categories of the site there are, with that of all others, and what was promised.
+    fn fitted(method: Method) -> (usize, Certificate) {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = settings(&folder.path().join("shown.csv"), method);
+        let data = ClickData::read(&settings).unwrap();
+        let finished = Session::fit(settings, data).unwrap();
+        (finished.model.model.layout.columns[1].len(), finished.certificate)
+    }
+
+    #[test]
+    fn private_categories_of_many_users_show_and_that_of_one_does_not() {
+        for method in [Method::OneShot, Method::OneShotDpsgd, Method::Dpsgd] {
+            let (categories, certificate) = fitted(method);
+            assert_eq!(categories, 3, "{method}");
+            let said = &certificate.conditions;
+            assert!(said.iter().any(|it| it.starts_with("2 private categories")), "{said:?}");
+            assert!(certificate.epsilon.unwrap() <= 2.0);
+        }
+        // The twin counts without noise.
+        assert_eq!(fitted(Method::None).0, 4);
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::layout::MOST_DIMENSIONS;
 use crate::reader::ClickReader;
+use organza_data::sparse::CategoryRelease;
 use organza_ledger::{LedgerSettings, Neighbouring, Unit};
 use organza_mechanism::{By, NoisyCount, Selection};
 use organza_train::OptimizerSettings;
@@ -193,6 +194,12 @@ impl Settings {
         let fits = named || unit != Unit::User;
         require("unit", unit, fits, "record where no column names the user: give --user-column")?;
         self.engine().check()
+    }
+
+    /// How private categories are released.
+    pub(crate) fn private_categories(&self) -> CategoryRelease {
+        let PrivacySettings { unit, neighbouring, delta, .. } = self.privacy;
+        CategoryRelease { unit, by_group: !self.by_row(), neighbouring, delta }
     }
 
     /// Whether each row is protected alone.

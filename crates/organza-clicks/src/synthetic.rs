@@ -106,7 +106,7 @@ impl MadeUp {
             ..Columns::default()
         };
         let test = (self.test_users > 0).then_some(test);
-        Ok((ClickData { rows, test, columns }, log_odds))
+        Ok((ClickData::new(rows, test, columns), log_odds))
     }
 
     /// The true log odds of a row with these values, and its entries.

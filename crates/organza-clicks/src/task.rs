@@ -42,6 +42,10 @@ impl ClickTask {
     /// If these are not those of a click model, or the unit is the user and rows name none.
     pub fn new(settings: &Settings, data: ClickData) -> Result<Self, Failure> {
         let layout = Layout::new(&data.columns, settings.vectors())?;
+        // What a program hands over has the features of its columns: a row beyond them would end the run where it is counted.
+        if data.rows.declared_features() != Some(data.columns.width()) {
+            return Err("the rows have other features than their columns".into());
+        }
         let units = data.units(settings.privacy.unit)?;
         let ClickData { rows, test, .. } = data;
         let most = settings.privacy.per_unit as usize;

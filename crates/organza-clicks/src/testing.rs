@@ -33,7 +33,7 @@ pub fn data(users: &[(&str, &[SmallRow])]) -> ClickData {
     let named = |names: [&str; 2]| names.map(str::to_owned);
     let numbers = named(["seen", "paid"]).map(|name| (name, 10.0));
     let features = features(numbers, named(["ad", "site"]), 4);
-    ClickData { rows, test: None, columns: Columns { features, ..Columns::default() } }
+    ClickData::new(rows, None, Columns { features, ..Columns::default() })
 }
 
 /// The task of such rows.

@@ -1,21 +1,9 @@
 //! Categories that may be secret: released, paid for, before anything else.
 
 use crate::settings::Settings;
-use organza_data::sparse::{Category, Columns, UnreleasedRows};
-use organza_mechanism::{Groups, ItemRule, ItemSettings, ItemsPlan, PlanError};
+use organza_data::sparse::{CategoryRelease, Columns, UnreleasedRows};
+use organza_mechanism::Groups;
 use organza_train::{Failure, Phase, Releases};
-
-/// The phase, and the purpose of the release.
-const CATEGORIES: &str = "categories";
-/// The share of epsilon for it.
-const EPSILON_SHARE: f64 = 0.1;
-/// The part of delta that a category of one unit alone may show with. With the nine tenths that objective
-/// perturbation takes there is as much again for all else.
-const DELTA_SHARE: f64 = 0.05;
-/// How many categories of a group count, for each private column.
-const EACH_OF_GROUP: u64 = 16;
-/// Up to so many categories of a unit Laplace noise on counts hides them at the lower threshold.
-const FEW: u64 = 2;
 
 /// The columns with the categories that many units have, and what is said about them.
 pub(crate) struct ReleasedColumns {
@@ -26,69 +14,45 @@ pub(crate) struct ReleasedColumns {
 
 /// What the release of a table's private categories costs. Steps and noise that follow depend on how many features come
 /// of it, so it is charged as what decides.
-pub(crate) fn phase<'a>(settings: &'a Settings, table: &UnreleasedRows) -> Phase<'a> {
-    let items = items_of_unit(settings, table);
-    let events = move |noise| Ok(vec![plan(settings, items, noise)?.event()]);
-    let releases = vec!["categories"];
-    Phase { name: CATEGORIES, releases, until: EPSILON_SHARE, events: Box::new(events) }
+pub(crate) fn phase<'a>(settings: &'a Settings, table: &'a UnreleasedRows) -> Phase<'a> {
+    let of = categories_of(settings);
+    Phase {
+        name: CategoryRelease::PURPOSE,
+        releases: vec!["categories"],
+        until: CategoryRelease::EPSILON_SHARE,
+        events: Box::new(move |noise| Ok(vec![of.plan(table.columns(), noise)?.event()])),
+    }
 }
 
 /// Releases the categories of a table's private columns; all of them as they are without privacy.
 ///
 /// # Privacy
-/// The unit is that of the method. A record has one category in each private column, so c is their number; of a
-/// group at most 16 for each column count, chosen by randomness of the group's own. Names are shown by
-/// [`ItemsPlan`], where the mechanism and its proof stand, in the order of noisy counts. Its event, for the
-/// method's relation, costs at most a tenth of epsilon at the whole delta, of which the threshold takes a
-/// twentieth; what follows is calibrated to the rest by composition. With the list a row's features depend on that
-/// row alone.
+/// The unit is that of the method: see [`CategoryRelease`]. It costs at most a tenth of epsilon at the whole delta; what follows is
+/// calibrated to the rest by composition.
 pub(crate) fn release(
     settings: &Settings,
     table: &UnreleasedRows,
     groups: Option<&Groups>,
     releases: &mut Releases<'_>,
 ) -> Result<ReleasedColumns, Failure> {
-    let Some(noise) = releases.noise(CATEGORIES) else {
+    let Some(noise) = releases.noise(CategoryRelease::PURPOSE) else {
         let columns = table.columns().with_categories(table.raw_categories());
         return Ok(ReleasedColumns { columns, statement: None });
     };
-    let plan = plan(settings, items_of_unit(settings, table), noise)?;
-    let release = plan.release(CATEGORIES, releases.source());
-    let paid = releases.charge(release.charge())?;
-    let mut counts = plan.counts::<Category<'_>>(release);
-    match groups.filter(|_| settings.by_group()) {
-        Some(groups) => {
-            table.count_groups((0..groups.len()).map(|group| groups.units(group)), &mut counts);
-        }
-        None => table.count_records(&mut counts),
-    }
-    let noisy = counts.noise(paid)?;
-    let columns = table.columns().with_categories(noisy.items().iter().map(|(item, _)| *item));
-    let statement = format!(
-        "{} private categories were released with noise and charged on the ledger: those with noisy counts \
-         from {:.1} on, of each {}; all others share a feature",
-        noisy.items().len(),
-        plan.threshold(),
-        settings.unit(),
-    );
+    let source = releases.source().clone();
+    let charge = |charge| releases.charge(charge).map_err(Failure::from);
+    let of = categories_of(settings);
+    let (columns, statement) = of.release(table, groups, noise, &source, charge)?;
     Ok(ReleasedColumns { columns, statement: Some(statement) })
 }
 
-/// How many categories of a unit count, by what is declared alone.
-fn items_of_unit(settings: &Settings, table: &UnreleasedRows) -> u64 {
-    let columns = table.columns().private_columns();
-    if settings.by_group() { EACH_OF_GROUP * columns } else { columns }
-}
-
-fn plan(settings: &Settings, items_per_unit: u64, noise: f64) -> Result<ItemsPlan, PlanError> {
-    let delta = DELTA_SHARE * settings.delta;
-    let neighbouring = settings.method.neighbouring();
-    let rule = if items_per_unit <= FEW {
-        ItemRule::Laplace { epsilon: 1.0 / noise, delta }
-    } else {
-        ItemRule::AdaptiveGaussian { multiplier: noise, delta }
-    };
-    ItemsPlan::new(ItemSettings { items_per_unit, neighbouring, rule }).map(ItemsPlan::deciding)
+fn categories_of(settings: &Settings) -> CategoryRelease {
+    CategoryRelease {
+        unit: settings.unit(),
+        by_group: settings.by_group(),
+        neighbouring: settings.method.neighbouring(),
+        delta: settings.delta,
+    }
 }
 
 #[cfg(test)]

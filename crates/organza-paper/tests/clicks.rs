@@ -59,7 +59,7 @@ fn both_keep_to_the_budget_and_say_what_is_public() {
     let said = "declared public: gradients were projected";
     assert!(run.certificate.conditions.iter().any(|it| it.contains(said)));
     let fact = run.certificate.public.iter().find(|fact| fact.name == "public samples").unwrap();
-    assert_eq!(fact.value, "40 rows of others");
+    assert_eq!(fact.value, "at most 40 rows of others");
     // DP-SGD spends the same on the same: a projection is charged for nothing.
     let mut plain = projected().of;
     plain.name[1] = "projected-dpsgd".into();
@@ -72,6 +72,21 @@ fn both_keep_to_the_budget_and_say_what_is_public() {
     assert_eq!(steps(&plain), steps(&refined));
     assert_eq!(plain.certificate.epsilon, refined.certificate.epsilon);
     assert_ne!(plain.model, refined.model);
+}
+
+/// With more budget than anybody would give, selective SGD learns: so that it learns nothing at a small one is its noise, and no
+/// mistake of a sign. The twin goes the other way.
+#[test]
+fn selective_sgd_learns_where_there_is_next_to_no_noise() {
+    let selective = SelectiveSgd { hits: 100, threshold: 0.0, bound: 1.0 };
+    let mut asked = settings(ComparedMethod::Selective(selective));
+    asked.of.privacy.epsilon = Some(1e7);
+    asked.of.training.steps = Some(60);
+    let model = Run::fit(asked, clicks()).unwrap().model;
+    let area = |weights: &[f32]| clicks().area(&FlatRows::new(clicks().shape().unwrap(), weights));
+    let away: Vec<f32> = model.iter().map(|weight| -weight).collect();
+    assert!(area(&model) > 0.6, "{}", area(&model));
+    assert!(area(&away) < 0.4, "{}", area(&away));
 }
 
 /// What the parameters moved by over a run with plain gradient descent is a sum of projections, so it lies on the subspace

@@ -39,8 +39,10 @@ class ClickModel(PrivateEstimator):
         The column that says whether it was clicked.
     user_column : str, optional
         The column that says whose the row is: all rows of a user are protected as one. Without it each row is protected alone.
-    categories : list of str
-        The columns of categories.
+    categories : list of str, optional
+        The columns of categories that are hashed.
+    private_categories : list of str, optional
+        Columns of which the categories that many units have are released, with a charge; all others share a feature.
     numbers : dict or list of str, optional
         The columns of counts or amounts, with what counts as 1: ``{"paid": 500}``; 10,000 unless you say it.
     buckets : int, optional
@@ -77,6 +79,7 @@ class ClickModel(PrivateEstimator):
         label_column: str | None = None,
         user_column: str | None = None,
         categories: Sequence[str] | None = None,
+        private_categories: Sequence[str] | None = None,
         numbers: Mapping[str, float] | Sequence[str] | None = None,
         buckets: int | None = None,
         units: int | None = None,
@@ -94,6 +97,7 @@ class ClickModel(PrivateEstimator):
         self.label_column = label_column
         self.user_column = user_column
         self.categories = categories
+        self.private_categories = private_categories
         self.numbers = numbers
         self.buckets = buckets
         self.units = units
@@ -124,7 +128,7 @@ class ClickModel(PrivateEstimator):
         return self
 
     def _fitting(self, X: Any) -> Fitting:
-        if self.label_column is None or not self.categories:
+        if self.label_column is None or not (self.categories or self.private_categories):
             raise SettingsError(
                 "say what was clicked by `label_column`, and which columns are `categories`"
             )
@@ -136,7 +140,8 @@ class ClickModel(PrivateEstimator):
             "model": self.model,
             "label_column": self.label_column,
             "user_column": self.user_column,
-            "category": list(self.categories),
+            "category": list(self.categories or ()),
+            "private_category": list(self.private_categories or ()),
             "number": None if numbers is None else list(numbers),
             "buckets": self.buckets,
             "units": self.units,

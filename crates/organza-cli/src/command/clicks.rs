@@ -12,7 +12,7 @@ use clap::Args;
 use organza_clicks::{
     ClickReader, ClickRun, DataSettings, LARGEST_NUMBER, Method, Model, Quality, Settings, features,
 };
-use organza_data::sparse::Columns;
+use organza_data::sparse::{Categories, Column, Columns};
 use organza_data::table::{TableForm, number};
 use organza_mechanism::{By, SelectionRule};
 use organza_train::{OptimizerName, RunFolder};
@@ -109,7 +109,7 @@ struct Rows {
     #[arg(
         long,
         requires = "data",
-        conflicts_with_all = ["format", "label_column", "user_column", "number", "category"]
+        conflicts_with_all = ["format", "label_column", "user_column", "number", "category", "private_category"]
     )]
     criteo: bool,
     /// The column that says whether it was clicked: 1 or 0, true or false, yes or no
@@ -124,6 +124,9 @@ struct Rows {
     /// A column of categories, hashed into buckets
     #[arg(long, value_name = "COLUMN", requires = "data")]
     category: Vec<String>,
+    /// A column of categories of which those that many units have are released, with a charge; all others share a feature
+    #[arg(long, value_name = "COLUMN", requires = "data")]
+    private_category: Vec<String>,
     /// Buckets of each column of categories [default: 1000]
     #[arg(long, value_name = "NUMBER", requires = "data")]
     buckets: Option<u64>,
@@ -290,7 +293,7 @@ impl Rows {
     fn reader(&self, buckets: u64) -> Result<ClickReader, UsageError> {
         let what = "the column that says whether it was clicked, or --criteo";
         let label = needed(self.label_column.clone(), "--label-column", what)?;
-        if self.category.is_empty() {
+        if self.category.is_empty() && self.private_category.is_empty() {
             let problem = "no column of categories is named, and a click model needs one";
             return Err(UsageError::new(problem, "name each with --category"));
         }
@@ -305,11 +308,19 @@ impl Rows {
         let columns = Columns {
             label: Some(label),
             group: self.user_column.clone(),
-            features: features(numbers, self.category.clone(), buckets),
+            features: features(numbers, self.category.clone(), buckets)
+                .into_iter()
+                .chain(self.private_category.iter().cloned().map(secret))
+                .collect(),
             ..Columns::default()
         };
         Ok(ClickReader { format: self.format, header: None, columns })
     }
+}
+
+/// A column whose categories are released.
+fn secret(name: String) -> Column {
+    Column::Categorical { name, categories: Categories::Private }
 }
 
 const NOTHING_LEARNED: &str = "nothing was learned: the loss is no better than that of a constant. More users, a larger epsilon or \

@@ -17,6 +17,7 @@ mod label;
 mod libsvm;
 mod problem;
 mod read;
+mod release;
 mod rows;
 mod unreleased;
 
@@ -25,6 +26,7 @@ pub use label::LabelKind;
 pub use libsvm::{Grouped, read_libsvm};
 pub use problem::RowProblem;
 pub use read::{read_table, read_unreleased, rows_of};
+pub use release::CategoryRelease;
 pub use rows::{Row, SparseRows};
 pub use unreleased::{Category, UnreleasedRows};
 

@@ -139,8 +139,8 @@ impl<A: Application<Task: WithPublic> + Sync> Task for ComparedTask<A> {
 
     fn refinement(&self) -> Option<Box<dyn Refinement>> {
         let (settings, public) = self.subspace.as_ref()?;
-        let subspace = Subspace::new(public.as_ref().clone(), *settings).ok()?;
-        Some(Box::new(subspace))
+        // Its tables have a shape: that was looked at before anything was charged.
+        Some(Box::new(Subspace::new(public.as_ref().clone(), *settings).ok()?))
     }
 
     fn evaluate(&self, weights: &dyn ReadRows) -> Losses {
@@ -165,7 +165,7 @@ impl<A: Application<Task: WithPublic> + Sync> Application for Compared<A> {
     fn public_facts(settings: &Self::Settings, data: &A::Data) -> Result<Vec<PublicFact>, Failure> {
         let mut facts = A::public_facts(&settings.of, data)?;
         if let ComparedMethod::Projected(PublicSubspace { samples, .. }) = settings.method {
-            let value = format!("{samples} {}", A::Task::public_samples());
+            let value = format!("at most {samples} {}", A::Task::public_samples());
             facts.push(PublicFact { name: "public samples".to_owned(), value });
         }
         Ok(facts)
@@ -187,7 +187,9 @@ impl<A: Application<Task: WithPublic> + Sync> Application for Compared<A> {
         let subspace = match settings.method {
             ComparedMethod::Selective(_) => None,
             ComparedMethod::Projected(asked) => {
-                Some((asked, Arc::new(application.task().public(asked.samples)?)))
+                let public = application.task().public(asked.samples)?;
+                public.shape()?;
+                Some((asked, Arc::new(public)))
             }
         };
         Ok(Self(ComparedTask { application, subspace }))
@@ -238,7 +240,8 @@ impl<A: Application<Task: WithPublic> + Sync> Application for Compared<A> {
 
     fn certify(&self, settings: &Self::Settings, certificate: &mut Certificate) {
         self.0.application.certify(&settings.of, certificate);
-        if let ComparedMethod::Projected(PublicSubspace { samples, .. }) = settings.method {
+        if let Some((_, public)) = &self.0.subspace {
+            let samples = public.units();
             certificate.conditions.push(format!(
                 "{samples} {} were declared public: gradients were projected on a subspace that they show, and nothing \
                  is promised to them",

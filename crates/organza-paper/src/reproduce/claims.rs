@@ -85,7 +85,13 @@ pub(super) fn of_others(others: &Others) -> Vec<Claim> {
     };
     let at = COMPARED_BUDGETS.map(near).join(" and ");
     let because = |one: &'static str, other: &'static str| {
-        format!("test losses at epsilon {at}: {}, {}", figures(one), figures(other))
+        let start = others.runs.first().map_or(f64::NAN, |run| run.ended.start_test_loss);
+        format!(
+            "test losses at epsilon {at}: {}, {}; before the first step {}, so that who is above that has learned nothing",
+            figures(one),
+            figures(other),
+            near(start)
+        )
     };
     vec![
         Claim {

@@ -113,8 +113,8 @@ def fit(
 class ActorsOfRay:
     """Actors of Ray that compute the parts of steps, spread over the nodes.
 
-    An actor that dies is started again by Ray, with its rows from the object store, and told again what it was told last; a step
-    takes the part of each bucket once.
+    An actor that dies is started again by Ray, with its rows from the object store. It has no job then, and says so: jobs, which hold
+    keys, are sent and never kept for a restart. It is told again what it was told last; a step takes the part of each bucket once.
     """
 
     def __init__(
@@ -122,28 +122,40 @@ class ActorsOfRay:
     ) -> None:
         every = {"num_cpus": 1, "scheduling_strategy": "SPREAD", "max_restarts": -1, "max_task_retries": -1}
         actor = ray.remote(_Actor).options(**{**every, **(options or {})})
-        self._actors = [actor.remote(job, *own) for job, own in zip(jobs, pieces, strict=True)]
-        self._asked: dict[Any, int] = {}
+        self._actors = [actor.remote(*own) for own in pieces]
+        self._jobs = jobs
+        self._asked: dict[Any, tuple[int, bytes, bytes | None]] = {}
 
     def tell(self, number: int, order: bytes, rows: bytes | None) -> None:
         """Have an actor answer."""
-        self._asked[self._actors[number].answer.remote(order, rows)] = number
+        self._asked[self._actors[number].answer.remote(order, rows)] = (number, order, rows)
 
     def answer(self) -> tuple[int, Answer]:
         """Wait for the first answer."""
-        [first], _ = ray.wait(list(self._asked), num_returns=1)
-        return self._asked.pop(first), ray.get(first)
+        while True:
+            [first], _ = ray.wait(list(self._asked), num_returns=1)
+            number, order, rows = self._asked.pop(first)
+            answer: Answer | None = ray.get(first)
+            if answer is not None:
+                return number, answer
+            self._actors[number].begin.remote(self._jobs[number])
+            self.tell(number, order, rows)
 
 
 class _Actor:
     """A worker, on the rows of its units."""
 
-    def __init__(self, job: bytes, *pieces: Any) -> None:
-        self._worker = StepWorker(job, _handed(_flat(pieces)), threads=1)
+    def __init__(self, *pieces: Any) -> None:
+        self._pieces = _flat(pieces)
+        self._worker: StepWorker | None = None
 
-    def answer(self, order: bytes, rows: bytes | None) -> Answer:
-        """Answer an order, or rows that were asked for."""
-        return self._worker.answer(order, rows)
+    def begin(self, job: bytes) -> None:
+        """Take a job, once."""
+        self._worker = self._worker or StepWorker(job, _handed(self._pieces), threads=1)
+
+    def answer(self, order: bytes, rows: bytes | None) -> Answer | None:
+        """Answer an order, or rows that were asked for; nothing without a job."""
+        return None if self._worker is None else self._worker.answer(order, rows)
 
 
 def _pieces(
