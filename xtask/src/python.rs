@@ -68,7 +68,8 @@ pub(crate) fn check() -> Result<()> {
         };
         let mut step = environment.step(typed).arguments(&how);
         if typed == "mypy" {
-            step = step.arguments(&["--strict", "--exclude", "organza/torch/"]);
+            let needs_torch = "organza/torch/|examples/clicks/|examples/torch_peers";
+            step = step.arguments(&["--strict", "--exclude", needs_torch]);
             step = step.arguments(&sources.each_ref().map(String::as_str));
         }
         shown(&step)?;
@@ -92,7 +93,9 @@ pub(crate) fn check_torch() -> Result<()> {
     let settings = format!("{PACKAGE}/pyproject.toml");
     let package = format!("{PACKAGE}/py_src/organza/torch");
     let tests = format!("{PACKAGE}/tests_torch");
-    let typed = ["--config-file", &settings, "--strict", &package, &tests];
+    let examples = ["clicks", "torch_peers.py"].map(|name| format!("{PACKAGE}/examples/{name}"));
+    let [clicks, peers] = examples.each_ref().map(String::as_str);
+    let typed = ["--config-file", &settings, "--strict", &package, &tests, clicks, peers];
     shown(&environment.step("mypy").arguments(&typed))?;
     let pytest = ["-m", "pytest", "-q", "-c", &settings, "--timeout", "300", "--doctest-modules"];
     shown(&environment.step("python").arguments(&pytest).arguments(&[&package, &tests]))?;
