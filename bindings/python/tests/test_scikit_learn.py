@@ -68,7 +68,7 @@ def test_check_estimator(estimator: Any, check: Any) -> None:
 def test_clone_has_the_parameters_and_nothing_else(lines: list[str]) -> None:
     """A clone is as its estimator was before the fit."""
     model = WordVectors(epsilon=2.0, random_state=1).fit(lines)
-    again = clone(model)
+    again: Any = clone(model)
     assert again.get_params() == model.get_params()
     assert not hasattr(again, "vectors_")
 

@@ -9,16 +9,14 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from organza import _organza
 from organza._again import warn_of_another_fit
+from organza._estimator import PrivateEstimator
 from organza._flags import flags
 from organza._run import Run
 from organza.exceptions import SettingsError
-
-if TYPE_CHECKING:
-    from organza._clicks import ClickModel
 
 #: What a run was planned with, so that a driver that is started again goes on with nothing else.
 _PLANNED = "planned.json"
@@ -34,9 +32,11 @@ class StepWorkers(Protocol):
 
     def tell(self, number: int, order: bytes, rows: bytes | None) -> None:
         """Send worker `number` the order of a step, with rows if it asked for some."""
+        raise NotImplementedError
 
     def answer(self) -> tuple[int, Answer]:
         """Wait for an answer; give who it is of."""
+        raise NotImplementedError
 
 
 class StepWorker:
@@ -86,13 +86,13 @@ class WorkersHere:
 
 
 def trained(
-    estimator: ClickModel,
+    estimator: PrivateEstimator,
     workers_of: Callable[[list[bytes]], StepWorkers],
     count: int,
     source: Any,
 ) -> None:
     """Fit by steps to data that the user gave as `source`; `workers_of` starts workers, each by its job."""
-    if estimator.units is None:
+    if getattr(estimator, "units", None) is None:
         raise SettingsError(
             "`units` has to declare the number of users: a driver of workers has none to count"
         )
