@@ -123,7 +123,8 @@ class ActorsOfRay:
         every = {"num_cpus": 1, "scheduling_strategy": "SPREAD", "max_restarts": -1, "max_task_retries": -1}
         actor = ray.remote(_Actor).options(**{**every, **(options or {})})
         self._actors = [actor.remote(*own) for own in pieces]
-        self._jobs = jobs
+        # Kept, so that an actor that is started again finds its rows.
+        self._pieces, self._jobs = pieces, jobs
         self._asked: dict[Any, tuple[int, bytes, bytes | None]] = {}
 
     def tell(self, number: int, order: bytes, rows: bytes | None) -> None:
