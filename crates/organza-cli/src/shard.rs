@@ -13,7 +13,7 @@ use organza_data::table::Table;
 use organza_mechanism::Partial;
 
 use organza_recommend::{RecommenderData, RecommenderRun};
-use organza_train::shard::{Merge, Merging, Task};
+use organza_train::shard::{Merge, Merging, SealKey, Task};
 use organza_train::{Application, Failure, RunFolder, Session};
 use organza_typeahead::TypeaheadRun;
 use organza_words::Words;
@@ -230,7 +230,7 @@ pub fn merge(
     caller: Arc<Caller>,
 ) -> anyhow::Result<(Option<Vec<u8>>, Progress)> {
     let output = Output::silent(caller);
-    let progress = merged(folder, read(partials)?, &RunOptions::default(), &output)?;
+    let progress = merged(folder, read(partials)?, None, &RunOptions::default(), &output)?;
     let task = match progress.finished {
         true => None,
         false => Some(std::fs::read(folder.join("task"))?),
@@ -238,15 +238,28 @@ pub fn merge(
     Ok((task, progress))
 }
 
+/// The task of the round that is counted now of the run in a folder, which was begun before, also if whoever began it or merged was killed.
+/// None if it is finished, of which nothing is left over then.
+///
+/// # Errors
+/// If there is no such run.
+pub fn current(folder: &Path) -> anyhow::Result<Option<Vec<u8>>> {
+    Ok(Merge::current(folder, None)?.map(|task| task.to_bytes()))
+}
+
 /// Merges, and goes on to the next round or to the end.
 pub(crate) fn merged(
     path: &Path,
     partials: Vec<Partial>,
+    key: Option<&SealKey>,
     running: &RunOptions,
     output: &Output,
 ) -> anyhow::Result<Progress> {
-    let merge = match Merge::of(path, partials)? {
+    let merge = match Merge::of(path, partials, key)? {
         Merging::Before(task) => return Ok(Progress::next(&task)),
+        Merging::Finished { rounds, name } => {
+            return Ok(Progress { round: rounds, rounds: Some(rounds), name, finished: true });
+        }
         Merging::Now(merge) => merge,
     };
     match merge.application() {
@@ -270,26 +283,31 @@ fn gone_on<A: Sharded>(
     show: fn(&RunFolder, &crate::running::Trained<A>, &Output) -> anyhow::Result<()>,
 ) -> anyhow::Result<Progress> {
     let session = || Session::<A>::merging(path, merge.shards());
-    let outcome = running.train(path, output, session, |folder, run| {
-        show(folder, &run, output)?;
-        Ok(Merge::end(folder.path())?)
-    });
+    let outcome = running.train(path, output, session, |folder, run| show(folder, &run, output));
     if merge.is_waiting() {
         return Ok(Progress::next(&merge.go_on(path)?));
     }
     outcome?;
+    // After the key of the noise: as long as the task is there, whoever was killed comes here again.
+    Merge::end(path)?;
     let (round, name) = merge.last().unwrap_or_default();
     Ok(Progress { round, rounds: Some(round), name, finished: true })
 }
 
-/// Begins a run: its folder, and the task of its first round.
+/// Begins a run: its folder, and the task of its first round. Goes on where it was killed before anybody had that.
 pub(crate) fn begun<A: Sharded>(
     settings: A::Settings,
     path: &Path,
+    key: Option<&SealKey>,
     running: &RunOptions,
     output: &Output,
 ) -> anyhow::Result<(Progress, Task)> {
-    let merge = Merge::beginning();
+    if Session::<A>::is_unfinished(&settings, path)
+        && let Some(task) = Merge::unpublished(path, key)?
+    {
+        return Ok((Progress::next(&task), task));
+    }
+    let merge = Merge::beginning(key);
     let session = || Session::<A>::of_shards(settings, path, merge.shards());
     let outcome = running.train(path, output, session, |_, _| Ok(()));
     if !merge.is_waiting() {

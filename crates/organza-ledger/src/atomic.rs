@@ -1,7 +1,7 @@
 //! Files that are either the old ones or the new ones, whatever happens in between.
 
 use std::fs::{File, Permissions};
-use std::io::{BufWriter, Result, Write};
+use std::io::{BufWriter, ErrorKind, Result, Write};
 use std::path::Path;
 use tempfile::Builder;
 
@@ -16,6 +16,8 @@ pub enum Readers {
 
 /// How the names of files begin that a killed process did not finish.
 pub const UNFINISHED: &str = ".organza-";
+/// So many letters and digits follow, by chance.
+const RANDOM: usize = 6;
 
 /// Writes a file so that no reader, and no crash, ever sees half of it.
 ///
@@ -31,8 +33,54 @@ pub fn write(
     readers: Readers,
     fill: impl FnOnce(&mut BufWriter<&File>) -> Result<()>,
 ) -> Result<()> {
+    write_from(path, readers, UNFINISHED, fill)
+}
+
+/// Writes `bytes` as [`write()`] does, to a file that no two processes write at one time: what one that was killed has left of it is
+/// removed first, so that bytes which are private do not stay beside it.
+///
+/// # Errors
+/// Whatever the disk says.
+pub fn write_alone(path: &Path, readers: Readers, bytes: &[u8]) -> Result<()> {
+    remove_unfinished(path)?;
+    write_from(path, readers, &unfinished(path), |writer| writer.write_all(bytes))
+}
+
+/// Removes what a process that was killed has left of a file in [`write_alone`].
+///
+/// # Errors
+/// Whatever the disk says.
+pub fn remove_unfinished(path: &Path) -> Result<()> {
+    let begin = unfinished(path);
+    for entry in std::fs::read_dir(folder_of(path))? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let end = name.to_str().and_then(|name| name.strip_prefix(&begin));
+        // No other file that is being written has this name, also if its own begins like that of this one.
+        let is_own = end.is_some_and(|end| end.len() == RANDOM && !end.contains('-'));
+        if is_own {
+            match std::fs::remove_file(entry.path()) {
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// How the names of what is not finished of this file begin.
+fn unfinished(path: &Path) -> String {
+    format!("{UNFINISHED}{}-", path.file_name().unwrap_or_default().display())
+}
+
+fn write_from(
+    path: &Path,
+    readers: Readers,
+    begin: &str,
+    fill: impl FnOnce(&mut BufWriter<&File>) -> Result<()>,
+) -> Result<()> {
     let mut builder = Builder::new();
-    builder.prefix(UNFINISHED);
+    builder.prefix(begin).rand_bytes(RANDOM);
     let permissions = permissions(readers);
     if let Some(permissions) = permissions {
         builder.permissions(permissions);
@@ -113,6 +161,21 @@ mod tests {
             let mode = fs::metadata(&path).expect("there").permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
         }
+    }
+
+    #[test]
+    fn what_was_left_of_a_file_is_removed_with_it_and_nothing_else() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = |name: &str| folder.path().join(name);
+        let others = [".organza-abcdef", ".organza-file-1-abcdef", ".organza-file-abcde"];
+        for name in others.into_iter().chain([".organza-file-abcdef", ".organza-file-Xy01Zz"]) {
+            fs::write(place(name), b"half").expect("written");
+        }
+        write_alone(&place("file"), Readers::Owner, b"new").expect("written");
+        assert_eq!(fs::read(place("file")).expect("readable"), b"new");
+        let mut left = names(folder.path());
+        left.sort();
+        assert_eq!(left, [&others[..], &["file"]].concat());
     }
 
     #[test]

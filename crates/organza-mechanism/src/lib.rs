@@ -110,7 +110,8 @@ pub use batch::{Batch, BatchPart, BatchSum, PartSum, Sampler, Selected};
 pub use count::NoisyCount;
 pub use due::NotPaid;
 pub use exchange::{
-    Exchange, MOST_SHARDS, NoteSums, Partial, PartialError, ReleasedRound, Round, TaskName,
+    Exchange, MOST_SHARDS, NoteSums, Partial, PartialError, ReleasedRound, Round, SumsDigest,
+    TaskName,
 };
 pub use gradient::{PlainSum, UnitGradient};
 pub use gram::{GramPlan, GramSettings, GramSum, LARGEST_DIRECTION, LARGEST_ENTRY, NoisyGram};

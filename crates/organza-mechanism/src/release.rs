@@ -1,7 +1,7 @@
 //! A release that is made once: its name, its charge and its randomness.
 
 use crate::due::{Due, NotPaid};
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, Noted};
 use crate::random::{PrivateRandom, RandomSource, Secret, StepRandom};
 use organza_ledger::{Charge, Charged, Event, Neighbouring};
 
@@ -72,11 +72,12 @@ impl Release {
         Ok(self.due.source.secret(Secret::Release, 0))
     }
 
-    /// The same for a release that has the sums of all shards.
+    /// The same for a release that has the sums of all shards, which were noted.
     pub(crate) fn random_of_merge(
         &self,
         paid: Charged,
         event: &Event,
+        _noted: Noted,
     ) -> Result<StepRandom, NotPaid> {
         self.check(event)?;
         self.due.hand_out_in_merge(0, &paid)?;

@@ -14,9 +14,9 @@ use crate::histories::{FULL_WEIGHT, Histories};
 use faer::Mat;
 use organza_ledger::{Charge, Charged, Event, Neighbouring};
 use organza_mechanism::{
-    Bound, CountNoise, GramPlan, GramSettings, HistogramPlan, HistogramSettings, ItemRule,
-    ItemSettings, ItemsPlan, LARGEST_DIRECTION, LARGEST_ENTRY, NotPaid, PlanError, RandomSource,
-    UnitCounts,
+    Bound, CountNoise, GramPlan, GramSettings, HistogramPlan, HistogramSettings, ItemCounts,
+    ItemRule, ItemSettings, ItemsPlan, LARGEST_DIRECTION, LARGEST_ENTRY, NotPaid, PlanError,
+    RandomSource, UnitCounts,
 };
 use organza_progress::{Size, Stage};
 use rayon::prelude::*;
@@ -193,7 +193,7 @@ impl ReleasePlan {
                 let charged = charge(release.charge())?;
                 let mut counts = plan.counts(release);
                 if counts.looks_at_units() {
-                    histories.rows().for_each(|row| counts.add(row.iter().map(|(item, _)| *item)));
+                    add_persons(histories, names, &mut counts);
                 }
                 let noisy = counts.noise_by_name(charged, |item| &names[*item as usize])?;
                 Ok(NoisyItems::of_names(noisy.items(), names, plan.deviation()))
@@ -265,6 +265,21 @@ impl ReleasePlan {
         let usual = cosines / items.counts.iter().sum::<f64>().max(f64::MIN_POSITIVE);
         Ok(Released { table, deviation, weights, direction, cosines, usual })
     }
+}
+
+/// Adds every person. Which items of a long history count follows from what is in it, by the names of items: not from the place of the person
+/// among the others, which moves with them, nor from the numbers of items, which are others in every shard.
+fn add_persons(histories: &Histories, names: &[String], counts: &mut ItemCounts<u32>) {
+    let items = |person: u64| {
+        let row = histories.person(person as usize);
+        row.iter().map(|(item, _)| *item).collect::<Vec<u32>>()
+    };
+    // No name has a line end.
+    let content = |person: u64| {
+        let names = items(person).into_iter().map(|item| names[item as usize].as_str());
+        names.flat_map(|name| [name, "\n"]).collect::<String>().into_bytes()
+    };
+    counts.add_units(histories.persons() as u64, content, items);
 }
 
 /// How many items the table should be about. More items cover more of what people do, but also make more noise: of n items
@@ -358,5 +373,50 @@ impl Columns {
             (entry > 0).then_some((column, entry as u32))
         }));
         row.sort_unstable();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use organza_ledger::testing::paid;
+
+    /// Forty persons have the same five items, of which two count: the same two of all, whoever else there is and however items are
+    /// numbered. The twin chooses by the place of a person among the others: there somebody more moves what these choose.
+    #[test]
+    fn which_items_of_a_person_count_depends_on_that_person() {
+        let neighbouring = Neighbouring::AddRemove;
+        let rule = ItemRule::Laplace { epsilon: 40.0, delta: 1e-3 };
+        let settings = ItemSettings { items_per_unit: 2, neighbouring, rule };
+        let plan = ItemsPlan::new(settings).unwrap();
+        let names: Vec<String> = (0..9).map(|number| format!("item {number}")).collect();
+        let counted = |names: &[String], rows: &[Vec<u32>], by_place: bool| {
+            let histories = Histories::of_rows(names.len(), rows.iter().cloned());
+            let release = plan.release("items", &RandomSource::from_seed(3));
+            let mut counts = plan.counts(release.clone());
+            match by_place {
+                true => histories.rows().for_each(|row| counts.add(row.iter().map(|it| it.0))),
+                false => add_persons(&histories, names, &mut counts),
+            }
+            let name = |item: &u32| names[*item as usize].as_str();
+            let noisy = counts.noise_by_name(paid(release.charge()), name).unwrap();
+            let mut found: Vec<_> = noisy
+                .items()
+                .iter()
+                .map(|(name, count)| (name.to_string(), *count as i64))
+                .collect();
+            found.sort();
+            found
+        };
+        let same = vec![vec![4, 5, 6, 7, 8]; 40];
+        let more = [vec![vec![0, 1]], same.clone()].concat();
+        let alone = counted(&names, &same, false);
+        assert_eq!(alone.iter().map(|(_, count)| *count).collect::<Vec<_>>(), [40, 40]);
+        assert_eq!(counted(&names, &more, false), alone);
+        // A shard knows these items alone.
+        let others = vec![vec![0, 1, 2, 3, 4]; 40];
+        assert_eq!(counted(&names[4..], &others, false), alone);
+        assert_ne!(counted(&names, &more, true), counted(&names, &same, true));
     }
 }

@@ -13,7 +13,7 @@ use organza_ledger::{
 use organza_mechanism::{NoisyCount, NotPaid, RandomSource};
 use std::path::PathBuf;
 
-const LEDGER: &str = "ledger.jsonl";
+pub(crate) const LEDGER: &str = "ledger.jsonl";
 pub(crate) const SETTINGS: &str = "settings.json";
 pub(crate) const STATE: &str = "state.json";
 /// The purpose under which the number of units is charged and drawn.

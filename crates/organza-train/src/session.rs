@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use thiserror::Error;
 
-const CERTIFICATE: &str = "certificate.json";
+pub(crate) const CERTIFICATE: &str = "certificate.json";
 /// Goes up whenever the same key, data and settings would train on other batches, with other noise or other rounding.
 const STATE_VERSION: u64 = 7;
 

@@ -9,12 +9,11 @@ use crate::usage::UsageError;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use organza_data::table::HANDED_OVER;
-use organza_ledger::atomic::{Readers, write};
+use organza_ledger::atomic::{Readers, remove_unfinished, write_alone};
 use organza_mechanism::Partial;
-use organza_train::shard::{SealKey, open};
+use organza_train::shard::{SealKey, open, sealed};
 use std::ffi::OsString;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 const PROMISE: &str = "\
@@ -88,21 +87,9 @@ impl Sealing {
 
     /// Writes a file for its owner alone.
     fn write(&self, path: &Path, bytes: Vec<u8>) -> anyhow::Result<()> {
-        let bytes = match self.key()? {
-            Some(key) => key.seal(&bytes)?,
-            None => bytes,
-        };
-        write(path, Readers::Owner, |file| file.write_all(&bytes))
+        let bytes = sealed(bytes, self.key()?.as_ref())?;
+        write_alone(path, Readers::Owner, &bytes)
             .with_context(|| format!("cannot write {}", path.display()))
-    }
-
-    /// Seals the task in the folder of a run, if there is a key.
-    fn seal_task(&self, folder: &Path) -> anyhow::Result<()> {
-        let path = folder.join("task");
-        match (self.key()?, path.exists()) {
-            (Some(_), true) => self.write(&path, fs::read(&path)?),
-            _ => Ok(()),
-        }
     }
 }
 
@@ -158,9 +145,8 @@ impl Begin {
         output: &Output,
     ) -> anyhow::Result<()> {
         // A key that cannot be read is told before there is a folder.
-        self.sealing.key()?;
-        let (progress, _) = begun::<A>(settings, path, running, output)?;
-        self.sealing.seal_task(path)?;
+        let key = self.sealing.key()?;
+        let (progress, _) = begun::<A>(settings, path, key.as_ref(), running, output)?;
         output.result(&progress)
     }
 }
@@ -236,11 +222,12 @@ impl Merge {
             true => output.clone(),
             false => output.without_results(),
         };
-        let progress = merged(&self.folder, partials, &self.running, &told)?;
-        self.sealing.seal_task(&self.folder)?;
+        let key = self.sealing.key()?;
+        let progress = merged(&self.folder, partials, key.as_ref(), &self.running, &told)?;
         if !self.keep {
             for path in &self.partials {
                 fs::remove_file(path)
+                    .and_then(|()| remove_unfinished(path))
                     .with_context(|| format!("cannot delete {}", path.display()))?;
             }
         }

@@ -17,7 +17,7 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
-pub use partial::{MOST_SHARDS, Partial, PartialError, Round, TaskName};
+pub use partial::{MOST_SHARDS, Partial, PartialError, Round, SumsDigest, TaskName};
 pub(crate) use summed::{ReleasedNumbers, Summed, digest};
 pub(crate) use sums::{Named, Sums, read_shards, write_shards};
 
@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub type ReleasedRound = (Round, Vec<u8>);
 /// Told of the sums before noise is drawn on them, to note their digest; says whether it is the one that was noted before, if one was, or
 /// why it cannot be noted.
-pub type NoteSums = Box<dyn FnMut(&Partial) -> Result<bool, String> + Send>;
+pub type NoteSums = Box<dyn FnMut(&SumsDigest) -> Result<bool, String> + Send>;
 
 /// Where the sums of a run's releases come from and go to, where they are not all made in one place.
 ///
@@ -60,11 +60,14 @@ pub(crate) enum Turn {
     Released(Vec<u8>),
     /// The sums of these units are handed on.
     Count,
-    /// Noise is drawn on these.
+    /// Noise is drawn on these, once they are found to be such sums, and [noted](Exchange::note).
     Merge(Partial),
     /// The shards have to be counted first.
     Wait,
 }
+
+/// The proof that sums were noted: without one a merge gets no randomness.
+pub(crate) struct Noted(());
 
 impl Exchange {
     /// For a worker, which counts the units of shard `shard.0` of `shard.1`.
@@ -152,7 +155,7 @@ impl Exchange {
     /// What is to be done in a round, whose sums are of this `plan`.
     ///
     /// # Errors
-    /// If the sums that were handed in are of another plan, or not those that noise was drawn on before.
+    /// If the sums that were handed in are of another plan.
     pub(crate) fn turn(&self, round: &Round, plan: [u8; 32]) -> Result<Turn, NotPaid> {
         let mut state = self.state();
         let State { released, role, stopped } = &mut *state;
@@ -162,18 +165,32 @@ impl Exchange {
         let purpose = || round.purpose.clone();
         match role {
             Role::Count { .. } => Ok(Turn::Count),
-            Role::Merge { sums, note } => match sums.take_if(|sums| sums.round == *round) {
+            Role::Merge { sums, .. } => match sums.take_if(|sums| sums.round == *round) {
                 None => {
                     *stopped = Some(round.clone());
                     Ok(Turn::Wait)
                 }
                 Some(sums) if sums.plan != plan => Err(NotPaid::OtherPlan { purpose: purpose() }),
-                Some(sums) => match note(&sums) {
-                    Ok(true) => Ok(Turn::Merge(sums)),
-                    Ok(false) => Err(NotPaid::OtherSums { purpose: purpose() }),
-                    Err(reason) => Err(NotPaid::NotNoted { purpose: purpose(), reason }),
-                },
+                Some(sums) => Ok(Turn::Merge(sums)),
             },
+        }
+    }
+
+    /// Has the sums noted on which the noise of a merge is drawn, which is the last that happens before it is drawn: sums that are refused
+    /// for what they are have to be refused before, since what is noted can only be merged again.
+    ///
+    /// # Errors
+    /// If they are not those that were noted before, or cannot be noted.
+    pub(crate) fn note(&self, sums: &SumsDigest, purpose: &str) -> Result<Noted, NotPaid> {
+        let purpose = || purpose.to_owned();
+        let mut state = self.state();
+        let Role::Merge { note, .. } = &mut state.role else {
+            return Err(NotPaid::Elsewhere { purpose: purpose() });
+        };
+        match note(sums) {
+            Ok(true) => Ok(Noted(())),
+            Ok(false) => Err(NotPaid::OtherSums { purpose: purpose() }),
+            Err(reason) => Err(NotPaid::NotNoted { purpose: purpose(), reason }),
         }
     }
 

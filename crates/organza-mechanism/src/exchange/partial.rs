@@ -59,9 +59,18 @@ pub struct Partial {
     /// Of what the sums are, and how units were bounded.
     pub(super) plan: [u8; 32],
     /// Of so many shards.
-    of: u32,
-    shards: BTreeSet<u32>,
+    pub(super) of: u32,
+    pub(super) shards: BTreeSet<u32>,
     pub(super) sums: Sums,
+}
+
+/// By which sums are known again, on which noise is drawn. **Private**: it tells whether a guess at the sums is right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SumsDigest {
+    /// The task that they were counted for.
+    pub name: TaskName,
+    /// See [`Partial::digest`].
+    pub digest: [u8; 32],
 }
 
 /// Why partials are not merged.
@@ -141,7 +150,8 @@ impl Partial {
         if self.name.task != name.task {
             return Err(PartialError::Foreign("round"));
         }
-        match (0..self.of).find(|shard| !self.shards.contains(shard)) {
+        // One of no shards at all misses none of them, but has no sums of anybody.
+        match (0..self.of.max(1)).find(|shard| !self.shards.contains(shard)) {
             Some(missing) => Err(PartialError::Missing(missing, self.of)),
             None => Ok(()),
         }
@@ -170,6 +180,11 @@ impl Partial {
     /// By which the same sums are known again, however they were joined. **Private**: it tells whether a guess at the sums is right.
     pub fn digest(&self) -> [u8; 32] {
         Sha256::digest(self.body()).into()
+    }
+
+    /// By which these sums are noted.
+    pub fn noted_as(&self) -> SumsDigest {
+        SumsDigest { name: self.name, digest: self.digest() }
     }
 
     /// The sums by name; none if they are of another kind.
@@ -220,12 +235,14 @@ impl Partial {
         let purpose = String::from_utf8(reader.name()?.to_vec()).ok()?;
         let look = u32::try_from(reader.number()?).ok()?;
         let plan = reader.array()?;
-        let of = u32::try_from(reader.number()?).ok().filter(|of| *of <= MOST_SHARDS)?;
+        let of =
+            u32::try_from(reader.number()?).ok().filter(|of| (1..=MOST_SHARDS).contains(of))?;
         let mut shards = BTreeSet::new();
         for _ in 0..reader.count()? {
             let shard = u32::try_from(reader.number()?).ok().filter(|shard| *shard < of)?;
             shards.insert(shard).then_some(())?;
         }
+        shards.first()?;
         let sums = Sums::read(&mut reader)?;
         let round = Round { purpose, look };
         reader.is_at_end().then_some(Self { name, round, plan, of, shards, sums })

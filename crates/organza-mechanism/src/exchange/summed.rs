@@ -132,8 +132,10 @@ impl Release {
             }
             Turn::Wait => Err(self.elsewhere()),
             Turn::Merge(partial) => {
+                let digest = partial.noted_as();
                 let sum = sum.with_sums(partial.sums).ok_or_else(other)?;
-                let released = sum.drawn(&self.random_of_merge(paid, &event)?, private);
+                let noted = exchange.note(&digest, self.purpose())?;
+                let released = sum.drawn(&self.random_of_merge(paid, &event, noted)?, private);
                 exchange.keep(&round, S::told(&released).to_bytes());
                 Ok(released)
             }

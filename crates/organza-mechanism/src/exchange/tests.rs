@@ -241,6 +241,13 @@ fn what_is_not_all_of_the_shards_is_refused() {
     let mut other = part(1, 2);
     other.round.purpose.push('s');
     assert_eq!(join(vec![part(0, 2), other]), Err(PartialError::Foreign("round")));
+    // One that somebody made up, of no shards at all.
+    let mut none = part(0, 1);
+    (none.of, none.shards) = (0, [].into());
+    assert_eq!(none.check(NAME), Err(PartialError::Missing(0, 0)));
+    assert_eq!(Partial::from_bytes(&none.to_bytes()), Err(PartialError::Damaged));
+    none.of = 1;
+    assert_eq!(Partial::from_bytes(&none.to_bytes()), Err(PartialError::Damaged));
     let later = TaskName { task: [3; 32], ..NAME };
     assert_eq!(part(0, 1).check(later), Err(PartialError::Foreign("round")));
 
@@ -262,7 +269,7 @@ fn noise_is_drawn_on_the_sums_that_were_noted() {
     let run = |source: &RandomSource, units: &[u32]| histogram(&plan, source, units);
     let sums = |units: &[u32]| counted(&run, &[], (0, 1), units).unwrap();
     let noted = |answer: Result<bool, String>| {
-        let note = move |_: &Partial| answer.clone();
+        let note = move |_: &SumsDigest| answer.clone();
         let exchange = Exchange::merging(Vec::new(), Some(sums(&[4])), Box::new(note));
         (run(&source().with_exchange(exchange.clone()), &[]), exchange)
     };
@@ -288,6 +295,39 @@ fn noise_is_drawn_on_the_sums_that_were_noted() {
     let choices = source().choices();
     assert_ne!(choices.key().expose(), source().key().expose());
     assert_eq!(choices.choices().key().expose(), choices.key().expose());
+}
+
+/// Sums of other units than in the look before draw no noise, so they are not noted either, and the right ones are merged afterwards. The
+/// twin, which notes whatever it gets first, would refuse these for good.
+#[test]
+fn what_draws_no_noise_is_not_noted() {
+    let plan = items_plan(64, ItemRule::AdaptiveGaussian { multiplier: 2.0, delta: 1e-3 });
+    let run = |source: &RandomSource, units: &[u32]| items(&plan, source, units);
+    let (source_now, exchange) =
+        merging(Vec::new(), Some(counted(&run, &[], (0, 1), &[10, 20]).unwrap()));
+    assert!(run(&source_now, &[]).is_err());
+    let released = exchange.released();
+    let noted = Arc::new(Mutex::new(None));
+    let merged = |units: &[u32]| {
+        let sums = counted(&run, &released, (0, 1), units).unwrap();
+        let noted = noted.clone();
+        let note =
+            move |sums: &SumsDigest| Ok(*noted.lock().unwrap().get_or_insert(*sums) == *sums);
+        let exchange = Exchange::merging(released.clone(), Some(sums), Box::new(note));
+        (
+            run(&source().with_exchange(exchange.clone()), &[]).unwrap_err(),
+            exchange.released().len(),
+        )
+    };
+    let (fewer, rounds) = merged(&[10]);
+    assert!(matches!(fewer, NotPaid::OtherUnits { .. }), "{fewer}");
+    assert_eq!((rounds, *noted.lock().unwrap()), (1, None));
+    let (waits, rounds) = merged(&[10, 20]);
+    assert!(matches!(waits, NotPaid::Elsewhere { .. }), "{waits}");
+    assert_eq!(rounds, 2);
+    let first = noted.lock().unwrap().replace(SumsDigest { name: NAME, digest: [0; 32] });
+    assert!(first.is_some());
+    assert!(matches!(merged(&[10, 20]), (NotPaid::OtherSums { .. }, 1)));
 }
 
 /// By their digest the same sums are known again.

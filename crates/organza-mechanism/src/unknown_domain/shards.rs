@@ -144,12 +144,14 @@ pub(super) fn in_shards(
             Err(release.elsewhere())
         }
         Turn::Merge(partial) => {
+            let noted_as = partial.noted_as();
             let sums = partial.named().ok_or_else(other)?;
             if look > 0 && !sums.iter().map(|(name, _)| name).eq(looks.items.iter().map(|it| &it.0))
             {
                 return Err(NotPaid::OtherUnits { purpose: purpose() });
             }
-            let random = release.random_of_merge(paid, &plan.event())?;
+            let noted = exchange.note(&noted_as, release.purpose())?;
+            let random = release.random_of_merge(paid, &plan.event(), noted)?;
             let noisy: Vec<(Name, i64)> = match &plan.law {
                 Law::Counts(noise) => {
                     let counts = sums.into_iter().map(|(name, named)| (name, named.sum));

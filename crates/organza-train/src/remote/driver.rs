@@ -11,6 +11,7 @@ use crate::session::{Finished, Session, SessionError};
 use crate::settings::RunSettings;
 use crate::step::release;
 use crate::tables::Tables;
+use crate::task::Task as _;
 use organza_ledger::Charged;
 use organza_mechanism::buckets::{GatheredBatch, PartError, WorkerSettings};
 use organza_mechanism::{ReadRows, Sampler};
@@ -107,7 +108,7 @@ impl<A: Application> StepDriver<A> {
     /// an application without units.
     ///
     /// # Errors
-    /// If the run is not private, its number of units is not declared, or it has no steps; as [`Session::begin`] and
+    /// If the run is not private, its number of units is not declared, it has no steps, or its task a refinement; as [`Session::begin`] and
     /// [`Session::resume`]; if another process goes on with it.
     pub fn open(settings: A::Settings, data: A::Data, path: &Path) -> Result<Self, RemoteError> {
         let engine = settings.engine();
@@ -128,6 +129,11 @@ impl<A: Application> StepDriver<A> {
             true => Session::resume_with(path, None, |_| Ok(data))?,
             false => Session::begin_with(settings, path, |_| Ok(data))?,
         };
+        if session.application.task().refinement().is_some() {
+            return Err(RemoteError::Settings(
+                "a task without a refinement: parameters move by released gradients as they are",
+            ));
+        }
         let mut releases = Releases::new(&mut session.books, &session.phases);
         let start = session.application.start(&session.settings, &mut releases);
         let start = start.map_err(SessionError::from)?.parameters;

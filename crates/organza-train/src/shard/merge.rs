@@ -1,16 +1,11 @@
 //! From the partials of all shards to a release, and to the next task.
 
-use super::{ShardError, Shards, Task};
-use crate::folder::RunFolder;
-use organza_ledger::atomic::{Readers, write};
-use organza_mechanism::{Exchange, Partial};
-use std::io::Write;
+use super::place::Place;
+use super::task::run_name;
+use super::{SealKey, ShardError, Shards, Task, looks};
+use organza_ledger::Replay;
+use organza_mechanism::{Exchange, Partial, PartialError, SumsDigest};
 use std::path::Path;
-
-/// The task of the round that is counted now: for workers, and for the next merge.
-const TASK: &str = "task";
-/// What each merge drew its noise on.
-const SUMS: &str = "sums.txt";
 
 /// A merge that is under way, or the beginning of a run.
 #[derive(Debug)]
@@ -18,6 +13,7 @@ pub struct Merge {
     shards: Shards,
     /// The task of the round that is merged; none at the beginning.
     task: Option<Task>,
+    key: Option<SealKey>,
 }
 
 /// What partials are good for.
@@ -27,45 +23,83 @@ pub enum Merging {
     Now(Box<Merge>),
     /// It was drawn on them before: the task of the next round is there.
     Before(Box<Task>),
+    /// The run is finished, so many rounds in all, and what was left over of it is deleted.
+    Finished {
+        /// How many rounds it took.
+        rounds: u64,
+        /// Of which the partials are.
+        name: String,
+    },
 }
 
 impl Merge {
-    /// The beginning of a run: nothing is counted, drawn or charged yet.
-    pub fn beginning() -> Self {
+    /// The beginning of a run: nothing is counted, drawn or charged yet. With a key all tasks of the run are sealed.
+    pub fn beginning(key: Option<&SealKey>) -> Self {
         let exchange = Exchange::merging(Vec::new(), None, Box::new(|_| Ok(false)));
-        Self { shards: Shards::new(exchange, None), task: None }
+        Self { shards: Shards::new(exchange, None), task: None, key: key.cloned() }
     }
 
-    /// A merge of all shards of the current round of the run in a folder.
+    /// A merge of all shards of the current round of the run in a folder, which was begun with this key or without one.
     ///
     /// # Privacy
     /// Before noise is drawn, the digest of the sums is in the private part of the folder. A merge that was killed draws the same
-    /// noise on the same sums when it is made again; other sums are refused, since the same noise on both would show the difference.
+    /// noise on the same sums when it is made again; other sums are refused, since the same noise on both would show the difference. What was
+    /// noted is read when the ledger is locked, so this holds too for merges at one time.
     ///
     /// # Errors
     /// If there is no such run, a shard is missing or there twice, or a partial is of something else. Nothing is charged then.
-    pub fn of(path: &Path, partials: Vec<Partial>) -> Result<Merging, ShardError> {
-        let no_run = || ShardError::NoRun(path.display().to_string());
-        let folder = RunFolder::open(path).map_err(|_| no_run())?;
-        let task = folder.read(&folder.private(TASK))?.ok_or_else(no_run)?;
-        let task = Task::from_bytes(&task)?;
+    pub fn of(
+        path: &Path,
+        partials: Vec<Partial>,
+        key: Option<&SealKey>,
+    ) -> Result<Merging, ShardError> {
+        let place = Place::open(path, key)?;
+        if place.is_finished() {
+            return finished(&place, &Partial::join(partials)?);
+        }
+        let task = place.task()?.ok_or_else(|| place.no_run())?;
         let sums = Partial::join(partials)?;
-        let noted = Noted::read(&folder)?;
-        let before = noted.of(&sums).filter(|_| sums.name() != task.name());
+        let noted_as = sums.noted_as();
+        let noted = place.noted(task.released.len())?;
+        // Only a guess while nobody has locked the ledger: what may be released is asked again under its lock.
+        let before = noted.of(&noted_as).filter(|_| sums.name() != task.name());
         if let Some(same) = before {
             if !same {
                 return Err(ShardError::OtherSums);
             }
             sums.check(sums.name())?;
-            publish(&folder, &task)?;
-            return Ok(Merging::Before(Box::new(task)));
+            return Ok(Merging::Before(Box::new(place.again()?)));
         }
-        sums.check(task.name())?;
-        let mut noted = noted;
-        let note = move |sums: &Partial| noted.note(&folder, sums).map_err(|it| it.to_string());
+        let (name, released) = (task.name(), task.released.len());
+        sums.check(name)?;
+        let note = move |sums: &SumsDigest| {
+            place.note(name, released, sums).map_err(|error| error.to_string())
+        };
         let exchange = Exchange::merging(task.released.clone(), Some(sums), Box::new(note));
         let shards = Shards::new(exchange, Some(task.head.clone()));
-        Ok(Merging::Now(Box::new(Self { shards, task: Some(task) })))
+        Ok(Merging::Now(Box::new(Self { shards, task: Some(task), key: key.cloned() })))
+    }
+
+    /// The task of the round that is counted now, which is put again where workers find it: whoever was killed before may not have done so.
+    /// None if the run is finished; what was left over of it is deleted then.
+    ///
+    /// # Errors
+    /// If there is no run of shards, or its task is sealed with another key.
+    pub fn current(path: &Path, key: Option<&SealKey>) -> Result<Option<Task>, ShardError> {
+        let place = Place::open(path, key)?;
+        match place.is_finished() {
+            true => place.end().map(|()| None),
+            false => place.again().map(Some),
+        }
+    }
+
+    /// The task of a run that was begun in `path`, where whoever began it was killed before workers could find it; it is put there now.
+    ///
+    /// # Errors
+    /// If its task is sealed with another key.
+    pub fn unpublished(path: &Path, key: Option<&SealKey>) -> Result<Option<Task>, ShardError> {
+        let place = Place::open(path, key)?;
+        place.is_unpublished().then(|| place.again()).transpose()
     }
 
     /// The application of the run, in a word.
@@ -92,85 +126,38 @@ impl Merge {
         Some((released.len() as u64, round.to_string()))
     }
 
-    /// Writes the task of the next round into the folder, if the run [waits](Merge::is_waiting) for it.
+    /// Writes the task of the next round into the folder, if the run [waits](Merge::is_waiting) for it. Where another merge of the same sums was
+    /// faster, it gives the task that this one has left.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If it cannot be written, or the run is another one by now.
     pub fn go_on(&self, path: &Path) -> Result<Task, ShardError> {
         let exchange = &self.shards.exchange;
-        let no_run = || ShardError::NoRun(path.display().to_string());
-        let (head, round) = self.shards.head().zip(exchange.stopped()).ok_or_else(no_run)?;
-        let folder = RunFolder::open(path)?;
+        let place = Place::open(path, self.key.as_ref())?;
+        let (head, round) =
+            self.shards.head().zip(exchange.stopped()).ok_or_else(|| place.no_run())?;
         let task = Task::of(head, round, exchange.released());
-        // From here on the release is there for good.
-        folder.write(&folder.private(TASK), &task.to_bytes())?;
-        publish(&folder, &task)?;
-        Ok(task)
+        place.go_on(self.task.as_ref().map(Task::name), task)
     }
 
-    /// Takes the task away when the run is finished.
+    /// Takes the task away when the run is finished, and the key of its noise was deleted, or is to be kept.
     ///
     /// # Errors
     /// If the file system refuses.
     pub fn end(path: &Path) -> Result<(), ShardError> {
-        let folder = RunFolder::open(path)?;
-        match std::fs::remove_file(folder.file(TASK)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(crate::FolderError::file("delete", &folder.file(TASK))(error).into())
-            }
-            _ => Ok(()),
-        }
+        Place::open(path, None)?.end()
     }
 }
 
-/// Whether the run in a folder is made of shards.
-pub(crate) fn is_of_shards(folder: &RunFolder) -> bool {
-    folder.private(TASK).exists()
-}
-
-/// Puts the task where workers find it: for the owner alone.
-fn publish(folder: &RunFolder, task: &Task) -> Result<(), ShardError> {
-    let path = folder.file(TASK);
-    let bytes = task.to_bytes();
-    write(&path, Readers::Owner, |file| file.write_all(&bytes))
-        .map_err(crate::FolderError::file("write", &path))?;
-    Ok(())
-}
-
-/// On which sums noise was drawn, in the private part of a folder.
-struct Noted(Vec<(String, String)>);
-
-impl Noted {
-    fn read(folder: &RunFolder) -> Result<Self, ShardError> {
-        let bytes = folder.read(&folder.private(SUMS))?.unwrap_or_default();
-        let text = String::from_utf8_lossy(&bytes);
-        // A torn last line is of sums on which no noise was drawn.
-        let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
-        let pair = |line: &str| {
-            line.split_once(' ').map(|(task, sums)| (task.to_owned(), sums.to_owned()))
-        };
-        Ok(Self(whole.lines().filter_map(pair).collect()))
+/// A merge of a run that is finished: that of its last round was killed before all was tidied up.
+fn finished(place: &Place, sums: &Partial) -> Result<Merging, ShardError> {
+    let charges = Replay::read(&place.ledger())?.charges;
+    let key = charges.iter().find_map(|charge| charge.key);
+    if key.is_none_or(|key| run_name(key) != sums.name().run) {
+        return Err(PartialError::Foreign("run").into());
     }
-
-    /// Whether these are the sums that were noted for their task, if some were.
-    fn of(&self, sums: &Partial) -> Option<bool> {
-        let task = hex(&sums.name().task);
-        let (_, before) = self.0.iter().find(|(noted, _)| *noted == task)?;
-        Some(*before == hex(&sums.digest()))
-    }
-
-    /// Notes the sums; false if others were noted before.
-    fn note(&mut self, folder: &RunFolder, sums: &Partial) -> Result<bool, ShardError> {
-        if let Some(same) = self.of(sums) {
-            return Ok(same);
-        }
-        self.0.push((hex(&sums.name().task), hex(&sums.digest())));
-        let lines = self.0.iter().map(|(task, sums)| format!("{task} {sums}\n"));
-        folder.write(&folder.private(SUMS), lines.collect::<String>().as_bytes())?;
-        Ok(true)
-    }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    place.end()?;
+    let rounds = charges.iter().map(|charge| looks(&charge.event)).sum::<Option<u64>>();
+    let rounds = rounds.unwrap_or(charges.len() as u64);
+    Ok(Merging::Finished { rounds, name: sums.round().to_string() })
 }

@@ -16,20 +16,21 @@
 //! on no others.
 
 mod merge;
+mod place;
 mod seal;
 mod sessions;
 mod task;
 
-pub(crate) use merge::is_of_shards;
 pub use merge::{Merge, Merging};
-pub use seal::{SealKey, open};
+pub(crate) use place::is_of_shards;
+pub use seal::{SealKey, open, sealed};
 pub use task::Task;
 
 use crate::application::Application;
 use crate::folder::FolderError;
 use crate::phases::Calibrated;
 use crate::session::{Session, SessionError};
-use organza_ledger::Event;
+use organza_ledger::{Event, LedgerError};
 use organza_mechanism::{Exchange, MOST_SHARDS, Partial, PartialError, RandomSource};
 use std::sync::{Arc, Mutex, PoisonError};
 use task::Head;
@@ -77,6 +78,9 @@ pub enum ShardError {
     /// The folder.
     #[error(transparent)]
     Folder(#[from] FolderError),
+    /// The ledger.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
     /// The run is no run of shards.
     #[error("{0} holds no run of shards that can go on: begin one with `organza shard begin`")]
     NoRun(String),
@@ -86,6 +90,17 @@ pub enum ShardError {
          round with the task that is in the folder"
     )]
     OtherSums,
+    /// Another merge was faster.
+    #[error(
+        "another merge has gone on with this run meanwhile: count the next round with the task that is in the folder"
+    )]
+    GoneOn,
+    /// What was noted is gone.
+    #[error(
+        "{0} is missing or not whole, so nothing shows on which sums noise was drawn before: begin a new run, or bring back the whole \
+         folder as it was"
+    )]
+    NotesLost(String),
     /// Nothing was counted or released.
     #[error("the run did not come to the round `{0}`: this application cannot be made of shards")]
     NotReached(String),

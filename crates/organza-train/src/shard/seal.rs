@@ -56,6 +56,17 @@ impl SealKey {
     }
 }
 
+/// What a file is to hold: sealed with the key, if there is one.
+///
+/// # Errors
+/// If it cannot be sealed.
+pub fn sealed(bytes: Vec<u8>, key: Option<&SealKey>) -> Result<Vec<u8>, ShardError> {
+    match key {
+        Some(key) => key.seal(&bytes),
+        None => Ok(bytes),
+    }
+}
+
 /// What a file holds: opened by the key, if there is one. With a key nothing is taken that was not sealed by it.
 ///
 /// # Errors

@@ -1,15 +1,18 @@
 //! The sessions of a run that is made of shards: its beginning, its merges, and its workers.
 
-use super::Shards;
+use super::{Shards, is_of_shards};
 use crate::application::{Application, Failure};
+use crate::books::LEDGER;
 use crate::folder::RunFolder;
 use crate::session::{Session, SessionError, check_share, new_source};
 use crate::settings::{EngineSettings, RunSettings};
+use organza_ledger::Replay;
 use organza_mechanism::RandomSource;
 use std::path::Path;
 
 impl<A: Application> Session<A> {
-    /// Begins a run of shards in an empty folder: nothing is charged or released before the first merge.
+    /// Begins a run of shards in an empty folder: nothing is charged or released before the first merge. A run that was killed while it was
+    /// begun with these settings is gone on with: it keeps its key, and with it its place on the ledger of a data set.
     ///
     /// # Errors
     /// As [`Session::begin`], and if this application, or these settings, need their data in one place.
@@ -19,12 +22,18 @@ impl<A: Application> Session<A> {
         shards: &Shards,
     ) -> Result<Self, SessionError> {
         settings.check()?;
-        RunFolder::check_free(path)?;
+        let begun = was_begun::<A>(&settings, path)?;
+        if !begun {
+            RunFolder::check_free(path)?;
+        }
         let engine = settings.engine();
         if !engine.private || engine.steps.is_some() {
             let reason = "a run of shards is private, and all that it learns is released before the first step: take a method \
                           without steps";
             return Err(SessionError::Application(reason.into()));
+        }
+        if begun {
+            return Self::merging(path, shards);
         }
         check_share(&engine)?;
         let source = new_source(&engine)?.with_exchange(shards.exchange.clone());
@@ -55,4 +64,14 @@ impl<A: Application> Session<A> {
         let books = Self::new_books(&settings, engine, &data, source, None, false)?;
         Self::prepare(settings, data, books, Some(shards))
     }
+}
+
+/// Whether a run with these settings was begun in `path` and has charged nothing, nor has a task yet. Of what a run of another kind has charged
+/// nothing is drawn again: its noise was not drawn on sums that are noted.
+fn was_begun<A: Application>(settings: &A::Settings, path: &Path) -> Result<bool, SessionError> {
+    if !Session::<A>::is_unfinished(settings, path) {
+        return Ok(false);
+    }
+    let folder = RunFolder::open(path)?;
+    Ok(!is_of_shards(&folder) && Replay::read(&folder.file(LEDGER))?.charges.is_empty())
 }

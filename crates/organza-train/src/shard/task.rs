@@ -1,6 +1,7 @@
 //! What a worker needs to count a shard in one round: settings, what was released before, and where choices come from.
 
 use super::ShardError;
+use organza_ledger::KeyFingerprint;
 use organza_mechanism::random::{Origin, StreamKey};
 use organza_mechanism::{Exchange, RandomSource, ReleasedRound, Round, TaskName, of_shard};
 use serde::de::DeserializeOwned;
@@ -66,7 +67,7 @@ impl Head {
             organza: env!("CARGO_PKG_VERSION").to_owned(),
             application: application.to_owned(),
             settings,
-            run: run_name(source),
+            run: run_name(source.fingerprint()),
             choices: *source.choices().key().expose(),
             seed,
             noises,
@@ -80,8 +81,8 @@ impl Head {
 }
 
 /// The public name of the key of a run.
-fn run_name(source: &RandomSource) -> [u8; 16] {
-    let digest = Sha256::digest(source.fingerprint().to_string());
+pub(super) fn run_name(key: KeyFingerprint) -> [u8; 16] {
+    let digest = Sha256::digest(key.to_string());
     std::array::from_fn(|place| digest[place])
 }
 

@@ -133,4 +133,10 @@ pub fn settings() {
     settings.private = false;
     assert!(matches!(open(settings), Some(RemoteError::Settings(_))));
     assert!(!path.exists(), "nothing was written or charged");
+    // What a task would make of released gradients is not left out without a word.
+    let opened =
+        StepDriver::<Simple<Pairs>>::open(Method::Owed.settings(), Pairs::refined(), &path);
+    let error = opened.err().unwrap().to_string();
+    assert!(error.contains("without a refinement"), "{error}");
+    assert!(open(Method::Owed.settings()).is_none(), "nothing was charged");
 }

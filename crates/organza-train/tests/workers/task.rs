@@ -5,7 +5,7 @@ use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::{By, Selection};
 use organza_train::remote::{Job, Reply, StepDriver, StepWorker, buckets_of};
 use organza_train::settings::{EngineSettings, Steps};
-use organza_train::{Losses, OptimizerSettings, ReadRows, Simple, Task, WriteRows};
+use organza_train::{Losses, OptimizerSettings, ReadRows, Refinement, Simple, Task, WriteRows};
 use std::path::Path;
 
 pub const UNITS: u64 = 3_000;
@@ -17,6 +17,29 @@ pub struct Pairs {
     people: Vec<u64>,
     /// 1 where all is right.
     factor: f32,
+    /// Whether something is made of released gradients.
+    #[serde(skip)]
+    refined: bool,
+}
+
+impl Pairs {
+    /// Nobody, with a refinement.
+    pub fn refined() -> Self {
+        Self { refined: true, ..Self::default() }
+    }
+}
+
+/// One that makes nothing else of them.
+struct Nothing;
+
+impl Refinement for Nothing {
+    fn every(&self) -> u64 {
+        1
+    }
+
+    fn look(&mut self, _: &dyn ReadRows, _: &mut PrivateRandom) {}
+
+    fn refine(&self, _: &mut [f32]) {}
 }
 
 impl Task for Pairs {
@@ -47,6 +70,10 @@ impl Task for Pairs {
                 *slope += self.factor * (here - there);
             }
         }
+    }
+
+    fn refinement(&self) -> Option<Box<dyn Refinement>> {
+        self.refined.then(|| Box::new(Nothing) as Box<dyn Refinement>)
     }
 
     fn evaluate(&self, _: &dyn ReadRows) -> Losses {
@@ -105,7 +132,7 @@ impl Method {
     pub fn shard(self, factor: f32) -> (Pairs, Vec<[u8; 8]>) {
         let people: Vec<u64> = (0..UNITS).map(|place| place * 1_789 % UNITS).collect();
         let names = people.iter().map(|person| person.to_be_bytes()).collect();
-        (Pairs { people, factor }, names)
+        (Pairs { people, factor, refined: false }, names)
     }
 
     pub fn driver(self, path: &Path) -> StepDriver<Simple<Pairs>> {

@@ -1,10 +1,13 @@
 //! Runs that are made of shards: the bits of one machine, whatever the shards; and everything that is not all of them is refused.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod killed;
+mod sealed;
+#[path = "../support/mod.rs"]
 mod support;
 
 use organza_cli::shard::join;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -45,6 +48,11 @@ fn messages(folder: &Path) {
 }
 
 const TYPEAHEAD: &str = "typeahead --text-column message --user-column who --vocabulary-file words.txt --epsilon 2 --seed 5";
+
+/// The same for a session of this process, which is in another folder.
+fn anywhere(folder: &Path) -> String {
+    TYPEAHEAD.replace("words.txt", &folder.join("words.txt").display().to_string())
+}
 
 /// Counts the shards of the current round into the files `part-0`, `part-1` and so on.
 fn count(folder: &Path, run: &str, data: &str, shards: u32) {
@@ -296,102 +304,6 @@ fn what_is_not_all_of_the_shards_is_refused_and_charges_nothing() {
         assert_ne!(outcome.code, Some(0), "{wrong}: {}", outcome.stdout);
         assert!(!folder.join("new").exists(), "{wrong}");
     }
-}
-
-/// A merge that is killed after its charge, after the sums were noted, after the noise, or before the task is where workers find it: made
-/// again it has the same bits, charges nothing more, and draws on no other sums.
-#[test]
-fn a_merge_that_was_killed_is_made_again() {
-    let place = tempdir().unwrap();
-    let folder = place.path();
-    messages(folder);
-    done(folder, &format!("shard begin {TYPEAHEAD} --out run"));
-    count(folder, "run", "messages.csv", 2);
-    let copy = |from: &str, to: &str| {
-        fs::create_dir_all(folder.join(to)).unwrap();
-        for entry in fs::read_dir(folder.join(from)).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_file() {
-                fs::copy(&path, folder.join(to).join(path.file_name().unwrap())).unwrap();
-            }
-        }
-    };
-    let copy_run = |from: &str, to: &str| {
-        copy(from, to);
-        copy(&format!("{from}/private"), &format!("{to}/private"));
-    };
-    copy_run("run", "begun");
-    done(folder, "shard merge run part-0 part-1 --keep");
-    let task = fs::read(folder.join("run/private/task")).unwrap();
-    assert_eq!(task, fs::read(folder.join("run/task")).unwrap());
-    // Sums of other rows, for the same shards.
-    let text = fs::read_to_string(folder.join("messages.csv")).unwrap();
-    fs::write(folder.join("fewer.csv"), text.replacen("w0,", "w1,", 1)).unwrap();
-    for shard in 0..2 {
-        done(
-            folder,
-            &format!(
-                "shard count --task begun/task --data fewer.csv --shard {shard} --shards 2 --out other-{shard}"
-            ),
-        );
-    }
-    let states: [&[&str]; 4] = [
-        &[],
-        &["ledger.jsonl"],
-        &["ledger.jsonl", "private/sums.txt"],
-        &["ledger.jsonl", "private/sums.txt", "private/task"],
-    ];
-    for (number, written) in states.iter().enumerate() {
-        let run = format!("killed-{number}");
-        copy_run("begun", &run);
-        for file in *written {
-            fs::copy(folder.join("run").join(file), folder.join(&run).join(file)).unwrap();
-        }
-        if number >= 2 {
-            let other = format!("shard merge {run} other-0 other-1 --keep");
-            refused(folder, &other, "on other partials before");
-        }
-        done(folder, &format!("shard merge {run} part-1 part-0 --keep"));
-        assert_eq!(fs::read(folder.join(&run).join("task")).unwrap(), task, "{number}");
-        assert_eq!(ledger(folder, &run), ledger(folder, "run"), "{number}");
-    }
-}
-
-/// Sealed files are for their key alone; all that belongs to others is for its owner alone.
-#[test]
-fn tasks_and_partials_are_sealed_and_for_their_owner() {
-    let place = tempdir().unwrap();
-    let folder = place.path();
-    messages(folder);
-    fs::write(folder.join("key"), [7; 32]).unwrap();
-    fs::write(folder.join("wrong"), [8; 32]).unwrap();
-    done(folder, &format!("shard begin --key-file key {TYPEAHEAD} --order 1 --out run"));
-    let count = "shard count --task run/task --data messages.csv --shard 0 --shards 1 --out part";
-    refused(folder, count, "--key-file");
-    refused(folder, &format!("{count} --key-file wrong"), "another key");
-    done(folder, &format!("{count} --key-file key"));
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        for file in ["part", "run/task"] {
-            let mode = fs::metadata(folder.join(file)).unwrap().permissions().mode();
-            assert_eq!(mode & 0o777, 0o600, "{file}");
-        }
-    }
-    let whole = fs::read(folder.join("part")).unwrap();
-    assert!(whole.starts_with(b"organza sealed 1\n"));
-    let before = ledger(folder, "run");
-    let mut changed = whole.clone();
-    changed[whole.len() - 1] ^= 1;
-    fs::write(folder.join("changed"), changed).unwrap();
-    refused(folder, "shard merge run part", "--key-file");
-    refused(folder, "shard merge run changed --key-file key", "changed since");
-    refused(folder, "shard merge run part --key-file wrong", "another key");
-    assert_eq!(ledger(folder, "run"), before);
-    let last = progress(&done(folder, "shard merge run part --key-file key --json"));
-    assert_eq!(last, json!({"round": 1, "rounds": 1, "name": "word counts", "finished": true}));
-    done(folder, &format!("{TYPEAHEAD} --order 1 --data messages.csv --out whole"));
-    are_the_same(folder, "whole", "run");
 }
 
 /// Partials are joined in steps, anywhere.
