@@ -37,6 +37,29 @@ impl UnitGradient {
         Some(&mut self.values[values])
     }
 
+    /// Adds `parts`, one after another, times `factor` to `row`, which is as if they were added to what [`UnitGradient::row`] gives,
+    /// but that a row which is new is written once. What is beyond the last row, or the end of this one, is left out.
+    pub fn add<'a>(&mut self, row: u32, factor: f32, parts: impl IntoIterator<Item = &'a [f32]>) {
+        let values = parts.into_iter();
+        if self.index.get(row).is_some() {
+            let mut sums = self.row(row).unwrap_or_default();
+            for part in values {
+                let (now, later) = sums.split_at_mut(part.len().min(sums.len()));
+                now.iter_mut().zip(part).for_each(|(sum, value)| *sum += factor * value);
+                sums = later;
+            }
+            return;
+        }
+        let Some((_, dimensions)) = self.shape.row(row) else { return };
+        let start = self.values.len();
+        self.index.insert(row);
+        self.starts.push(start);
+        for part in values {
+            self.values.extend(part.iter().map(|value| factor * value));
+        }
+        self.values.resize(start + dimensions, 0.0);
+    }
+
     /// Whether it is of this shape; one of another plan is not.
     pub(crate) fn is_of(&self, shape: &Arc<Shape>) -> bool {
         Arc::ptr_eq(&self.shape, shape)
