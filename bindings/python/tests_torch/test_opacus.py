@@ -83,7 +83,8 @@ def captured(
         hand_over(lookups, dense)
 
     monkeypatch.setattr(plan, "_hand_over", listen)
-    batch = next(plan.batches(data))
+    batches = plan.batches(data)
+    batch = next(batches)
     numbers = batch._fields.number.numpy()
     step(batch)
     ((lookups, dense),) = seen

@@ -396,8 +396,9 @@ class Plan:
             return self._gather(table, ids, pool)
         if not self._backward.listens:
             raise RunError(
-                "a table was read outside of a batch of its plan, while it is trained: what is read so gets no gradient. Read "
-                "it in the loss of one example; to look at the model on the way, read it under `torch.no_grad()`"
+                "a table was read outside of a batch of its plan, or after the loop over `plan.batches(data)` was left, while it is "
+                "trained: what is read so gets no gradient. Read it in the loss of one example; to look at the model on the way, "
+                "read it under `torch.no_grad()`"
             )
         return self._backward.read(table._number, ids, self._gather(table, ids, pool), pool)
 
