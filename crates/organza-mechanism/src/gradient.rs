@@ -162,6 +162,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn adding_parts_is_adding_to_the_row() {
+        let shape = Arc::new(Shape::tables(&[(2, 3)]).expect("a good shape"));
+        let [mut added, mut written] = [0, 1].map(|_| UnitGradient::new(shape.clone()));
+        let whole = [1.0, -2.0, 0.5, 9.0];
+        // Parts of all lengths, shorter and longer than the row, on rows that are new and on those that are there.
+        for (row, cut, end) in [(1, 1, 3), (0, 2, 2), (1, 0, 4), (0, 3, 4), (1, 1, 1), (2, 1, 3)] {
+            added.add(row, -0.5, [&whole[..cut.min(end)], &whole[cut.min(end)..end]]);
+            for (sum, value) in written.row(row).into_iter().flatten().zip(&whole[..end]) {
+                *sum += -0.5 * value;
+            }
+        }
+        assert_eq!(added.row_numbers(), [1, 0], "there is no third row");
+        assert!(added.rows().eq(written.rows()), "{added:?} {written:?}");
+    }
+
+    #[test]
     fn a_plain_sum_is_the_sum_in_order_and_then_zero() {
         let shape = Shape::tables(&[(4, 2), (3, 1)]).expect("a good shape");
         let mut sum = PlainSum::new(shape);
