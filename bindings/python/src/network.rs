@@ -212,20 +212,27 @@ impl Network {
         Ok(self.worked(py, |steps| Ok(steps.dense()))?.into_pyarray(py))
     }
 
-    /// Takes the gradients of the part that waits; returns whether the step was made.
-    fn add(
+    /// Takes the gradients of the part that waits: of what was read of tables, and of each tensor of the dense part; returns the
+    /// dense part if the step was made.
+    fn add<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         lookups: Vec<Lookup<'_>>,
-        dense: PyReadonlyArray2<'_, f32>,
-    ) -> PyResult<bool> {
+        dense: Vec<PyReadonlyArray1<'_, f32>>,
+    ) -> PyResult<Option<Bound<'py, PyArray1<f32>>>> {
         let lookups = lookups.iter().map(|(table, per_example, rows, values, pool)| {
             let (rows, values, pool) = (rows.as_slice()?, values.as_slice()?, pool.map(pooled));
             Ok(Lookups { table: *table, per_example: *per_example, rows, values, pool })
         });
         let lookups: Vec<Lookups<'_>> = lookups.collect::<PyResult<_>>()?;
-        let gradients = Gradients { lookups: &lookups, dense: dense.as_slice()? };
-        self.worked(py, |steps| steps.add(&gradients))
+        let dense = dense.iter().map(|values| values.as_slice());
+        let dense: Vec<&[f32]> = dense.collect::<Result<_, _>>()?;
+        let gradients = Gradients { lookups: &lookups, dense: &dense };
+        let moved = self.worked(py, |steps| {
+            let made = steps.add(&gradients)?;
+            Ok(made.then(|| steps.dense()))
+        })?;
+        Ok(moved.map(|dense| dense.into_pyarray(py)))
     }
 
     /// Puts losses on the learning curve. *Not private.*
@@ -233,15 +240,15 @@ impl Network {
         self.worked(py, |steps| steps.record(Losses { train, validation, test }))
     }
 
-    /// Ends the run: all parameters.
-    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f32>>> {
+    /// Ends the run: all parameters, and what is to be said about the data, which is *not private*.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray1<f32>>, Vec<String>)> {
         let (done, all) = self.steps()?;
         if done < all {
             return Err(network_error(NetworkError::NotDone { left: all - done, steps: all }));
         }
         let steps = self.lock().take().ok_or_else(finished)?;
-        let run = py.detach(|| self.pool.install(|| steps.finish()));
-        Ok(run.map_err(network_error)?.model.into_pyarray(py))
+        let run = py.detach(|| self.pool.install(|| steps.finish())).map_err(network_error)?;
+        Ok((run.model.into_pyarray(py), run.remarks))
     }
 }
 
@@ -279,7 +286,7 @@ fn finished() -> PyErr {
 fn network_error(error: NetworkError) -> PyErr {
     match error {
         NetworkError::Session(error) => raise(&anyhow::Error::new(error)),
-        NetworkError::NoRow { .. } | NetworkError::Misfit(_) => {
+        NetworkError::NoTable(_) | NetworkError::Misfit(_) => {
             DataError::new_err(as_arguments(&error.to_string()))
         }
         error => RunError::new_err(error.to_string()),

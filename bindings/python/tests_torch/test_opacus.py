@@ -78,12 +78,13 @@ def captured(
     seen: list[tuple[list[Any], Array]] = []
     hand_over = plan._hand_over
 
-    def listen(lookups: list[Any], dense: torch.Tensor) -> None:
-        seen.append((lookups, dense.double().numpy()))
+    def listen(lookups: list[Any], dense: list[torch.Tensor]) -> None:
+        seen.append((lookups, torch.cat([it.reshape(len(it), -1) for it in dense], 1).double().numpy()))
         hand_over(lookups, dense)
 
     monkeypatch.setattr(plan, "_hand_over", listen)
-    batch = next(plan.batches(data))
+    batches = plan.batches(data)
+    batch = next(batches)
     numbers = batch._fields.number.numpy()
     step(batch)
     ((lookups, dense),) = seen

@@ -65,6 +65,9 @@ def stepped(form: str, fault: str, parts: int | None, key: int, with_last: bool)
     # Where no clip hides what a program did wrong, gradients are shorter than it.
     short = fault in ("mean over the batch", "normalised over the batch")
     scale = 0.7 * CLIP / OWN if short else 20.0
+    if fault == "reduction mean":
+        # What the mean divides by is made up for by a loss that is as much larger, as a learning rate would be.
+        scale = 0.7 * CLIP * BATCH
     plan = Plan(
         [table],
         dense=head,
@@ -94,6 +97,8 @@ def stepped(form: str, fault: str, parts: int | None, key: int, with_last: bool)
         losses = loss(batch)
         if fault == "mean over the batch":
             total: Any = losses.mean() * OWN * BATCH
+        elif fault == "reduction mean":
+            total = losses.mean()
         elif fault == "normalised over the batch":
             total = (losses * batch.weight / batch.weight.max()).sum()
         else:
@@ -126,4 +131,29 @@ def test_a_unit_moves_all_parameters_by_one_clip(form: str, parts: int | None) -
 @pytest.mark.parametrize("fault", FAULTS)
 def test_programs_that_break_a_condition_are_caught(fault: str) -> None:
     found = compared("backward", fault)
+    assert any(it.violates() for it in found), found
+
+
+@pytest.mark.parametrize("form", ["loss of one example", "backward"])
+def test_a_unit_that_is_split_over_the_parts_of_a_batch_is_caught(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The twin of parts that are handed out one after another: each has a clip, and here some of one unit have one each."""
+    assert not any(it.violates() for it in compared(form, parts=1))
+    drawn_of = Plan._begin
+
+    def begin(plan: Plan, data: Any) -> None:
+        # The engine is told of as many units as the last one has examples.
+        whose = plan._units.clone()
+        last = (whose == UNITS).nonzero().squeeze(1)
+        whose[last] += torch.arange(len(last))
+        plan._units = whose
+        drawn_of(plan, data)
+
+    monkeypatch.setattr(Plan, "_begin", begin)
+    found = compared(form, parts=1)
+    assert any(it.violates() for it in found), found
+
+
+def test_a_mean_over_the_batch_as_people_write_it_is_caught() -> None:
+    """``reduction="mean"``, and `total.backward()`: gradients that are small enough hide nothing behind the clip."""
+    found = compared("backward", "reduction mean")
     assert any(it.violates() for it in found), found

@@ -37,6 +37,29 @@ impl UnitGradient {
         Some(&mut self.values[values])
     }
 
+    /// Adds `parts`, one after another, times `factor` to `row`, which is as if they were added to what [`UnitGradient::row`] gives,
+    /// but that a row which is new is written once. What is beyond the last row, or the end of this one, is left out.
+    pub fn add<'a>(&mut self, row: u32, factor: f32, parts: impl IntoIterator<Item = &'a [f32]>) {
+        let values = parts.into_iter();
+        if self.index.get(row).is_some() {
+            let mut sums = self.row(row).unwrap_or_default();
+            for part in values {
+                let (now, later) = sums.split_at_mut(part.len().min(sums.len()));
+                now.iter_mut().zip(part).for_each(|(sum, value)| *sum += factor * value);
+                sums = later;
+            }
+            return;
+        }
+        let Some((_, dimensions)) = self.shape.row(row) else { return };
+        let start = self.values.len();
+        self.index.insert(row);
+        self.starts.push(start);
+        for part in values {
+            self.values.extend(part.iter().map(|value| factor * value));
+        }
+        self.values.resize(start + dimensions, 0.0);
+    }
+
     /// Whether it is of this shape; one of another plan is not.
     pub(crate) fn is_of(&self, shape: &Arc<Shape>) -> bool {
         Arc::ptr_eq(&self.shape, shape)
@@ -137,6 +160,22 @@ impl PlainSum {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn adding_parts_is_adding_to_the_row() {
+        let shape = Arc::new(Shape::tables(&[(2, 3)]).expect("a good shape"));
+        let [mut added, mut written] = [0, 1].map(|_| UnitGradient::new(shape.clone()));
+        let whole = [1.0, -2.0, 0.5, 9.0];
+        // Parts of all lengths, shorter and longer than the row, on rows that are new and on those that are there.
+        for (row, cut, end) in [(1, 1, 3), (0, 2, 2), (1, 0, 4), (0, 3, 4), (1, 1, 1), (2, 1, 3)] {
+            added.add(row, -0.5, [&whole[..cut.min(end)], &whole[cut.min(end)..end]]);
+            for (sum, value) in written.row(row).into_iter().flatten().zip(&whole[..end]) {
+                *sum += -0.5 * value;
+            }
+        }
+        assert_eq!(added.row_numbers(), [1, 0], "there is no third row");
+        assert!(added.rows().eq(written.rows()), "{added:?} {written:?}");
+    }
 
     #[test]
     fn a_plain_sum_is_the_sum_in_order_and_then_zero() {

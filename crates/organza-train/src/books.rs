@@ -170,6 +170,12 @@ impl Books {
         }
     }
 
+    /// Whether something was charged under the name of `purpose`, by this process or one before it.
+    pub(crate) fn has_paid(&self, purpose: &str) -> bool {
+        let charges = self.paid().map(|purse| purse.ledger().charges()).unwrap_or_default();
+        charges.iter().any(|charge| charge.purpose == purpose)
+    }
+
     /// The place on the ledger of the data set, if the run is on one.
     pub(crate) fn reserved(&self) -> Option<&Reserved> {
         match &self.place {

@@ -21,6 +21,7 @@ mod engine_schedule;
 mod export;
 mod fingerprint;
 mod folder;
+mod journal;
 pub mod metrics;
 mod notes;
 mod optimizer;

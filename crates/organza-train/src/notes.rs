@@ -22,11 +22,12 @@ pub(crate) struct Notes {
 
 impl Notes {
     /// Opens the file `name` beside a checkpoint after `steps` steps, with the lines that were added since. A torn last line is
-    /// of something that was not shown.
+    /// of something that was not shown. There is none yet only where no step was made, nor `begun`: where none was paid for.
     pub(crate) fn open(
         folder: &RunFolder,
         name: &str,
         steps: u64,
+        begun: bool,
     ) -> Result<(Self, Vec<String>), FolderError> {
         let path = folder.private(name);
         let lost = |what: &str| {
@@ -38,7 +39,7 @@ impl Notes {
         };
         let mut lines = Vec::new();
         match folder.read(&path)? {
-            None if steps > 0 => return Err(lost("it is missing")),
+            None if steps > 0 || begun => return Err(lost("it is missing")),
             None => {}
             Some(bytes) => {
                 let text = String::from_utf8_lossy(&bytes);
@@ -108,7 +109,7 @@ mod tests {
     #[test]
     fn whole_lines_come_back_until_a_checkpoint_holds_them() {
         let (_place, folder) = place();
-        let (mut notes, lines) = Notes::open(&folder, "notes.txt", 0).unwrap();
+        let (mut notes, lines) = Notes::open(&folder, "notes.txt", 0, false).unwrap();
         assert!(lines.is_empty());
         notes.add("one").unwrap();
         notes.add("two").unwrap();
@@ -116,31 +117,32 @@ mod tests {
         let path = folder.private("notes.txt");
         let torn = std::fs::read_to_string(&path).unwrap() + "thr";
         std::fs::write(&path, torn).unwrap();
-        let (mut notes, lines) = Notes::open(&folder, "notes.txt", 0).unwrap();
+        let (mut notes, lines) = Notes::open(&folder, "notes.txt", 0, false).unwrap();
         assert_eq!(lines, ["one", "two"]);
         notes.add("three").unwrap();
         drop(notes);
-        let (mut notes, lines) = Notes::open(&folder, "notes.txt", 0).unwrap();
+        let (mut notes, lines) = Notes::open(&folder, "notes.txt", 0, false).unwrap();
         assert_eq!(lines, ["one", "two", "three"]);
         notes.clear(7).unwrap();
         notes.add("four").unwrap();
         drop(notes);
-        assert_eq!(Notes::open(&folder, "notes.txt", 7).unwrap().1, ["four"]);
+        assert_eq!(Notes::open(&folder, "notes.txt", 7, false).unwrap().1, ["four"]);
         // A checkpoint was saved, and the process killed before the lines were cleared.
-        assert!(Notes::open(&folder, "notes.txt", 9).unwrap().1.is_empty());
-        assert!(Notes::open(&folder, "notes.txt", 9).unwrap().1.is_empty());
+        assert!(Notes::open(&folder, "notes.txt", 9, false).unwrap().1.is_empty());
+        assert!(Notes::open(&folder, "notes.txt", 9, false).unwrap().1.is_empty());
     }
 
     /// The twin: a file that is taken for empty would let any sum follow.
     #[test]
     fn lines_that_are_lost_stop_the_run() {
         let (_place, folder) = place();
-        let (mut notes, _) = Notes::open(&folder, "notes.txt", 0).unwrap();
+        let (mut notes, _) = Notes::open(&folder, "notes.txt", 0, false).unwrap();
         notes.clear(8).unwrap();
         drop(notes);
         let path = folder.private("notes.txt");
-        let refused =
-            |steps| Notes::open(&folder, "notes.txt", steps).map(drop).unwrap_err().to_string();
+        let refused = |steps| {
+            Notes::open(&folder, "notes.txt", steps, false).map(drop).unwrap_err().to_string()
+        };
         assert!(refused(4).contains("a later checkpoint"), "an older checkpoint was put back");
         for damage in ["", "afte", "after \n", "after x\n3 rows 1\n"] {
             std::fs::write(&path, damage).unwrap();
@@ -148,5 +150,9 @@ mod tests {
         }
         std::fs::remove_file(&path).unwrap();
         assert!(refused(8).contains("it is missing"));
+        // Before the first checkpoint only what was paid for says that there were lines.
+        let missing = Notes::open(&folder, "notes.txt", 0, true).map(drop).unwrap_err();
+        assert!(missing.to_string().contains("it is missing"), "{missing}");
+        Notes::open(&folder, "notes.txt", 0, false).unwrap();
     }
 }

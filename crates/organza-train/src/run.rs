@@ -24,7 +24,7 @@ use std::time::Instant;
 use thiserror::Error;
 
 /// The purpose under which steps are charged.
-const TRAINING: &str = "training";
+pub(crate) const TRAINING: &str = "training";
 
 /// What a run does, after all settings were checked and calibrated.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use organza_mechanism::UnitGradient;
 use std::ops::Range;
 
 /// How rows are put together where they are read: each so many are one bag, of which the sum or the mean is given. A row below
-/// zero is none, and counts for none.
+/// zero or beyond the last is none, and counts for none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool {
     /// How many rows make a bag.
@@ -14,9 +14,8 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// By what each row of a bag is multiplied.
-    pub(super) fn factor(self, bag: &[i64]) -> f32 {
-        let there = bag.iter().filter(|row| **row >= 0).count();
+    /// By what each row of a bag of so many that are there is multiplied.
+    pub(super) fn factor(self, there: usize) -> f32 {
         if self.mean { 1.0 / there.max(1) as f32 } else { 1.0 }
     }
 }
@@ -28,7 +27,7 @@ pub struct Lookups<'a> {
     pub table: usize,
     /// How many rows each example read.
     pub per_example: usize,
-    /// The rows, example by example; below zero for none.
+    /// The rows, example by example; below zero, or beyond the last, for none.
     pub rows: &'a [i64],
     /// The gradient at each of them, or at each bag, as many numbers as the table has dimensions.
     pub values: &'a [f32],
@@ -48,8 +47,8 @@ impl Lookups<'_> {
 pub struct Gradients<'a> {
     /// What tables were read for.
     pub lookups: &'a [Lookups<'a>],
-    /// The gradient by all dense parameters, example by example; empty if there are none.
-    pub dense: &'a [f32],
+    /// The gradient by each tensor of the dense part, example by example.
+    pub dense: &'a [&'a [f32]],
 }
 
 /// Where the tables of a network stand in its shape.
@@ -59,8 +58,10 @@ pub(super) struct Places {
     pub(super) tables: Vec<(u32, usize)>,
     /// The rows of each table.
     pub(super) rows: Vec<u64>,
-    /// The row that holds all dense parameters, and how many there are.
-    pub(super) dense: Option<(u32, usize)>,
+    /// The row that holds all dense parameters, one tensor after another.
+    pub(super) dense: Option<u32>,
+    /// How many parameters each tensor of the dense part has.
+    pub(super) tensors: Vec<usize>,
 }
 
 impl Places {
@@ -68,6 +69,15 @@ impl Places {
     pub(super) fn row(&self, table: usize, row: i64) -> Option<u32> {
         let row = u64::try_from(row).ok().filter(|row| *row < self.rows[table])?;
         Some(self.tables[table].0 + row as u32)
+    }
+
+    /// How many rows of a table are in `rows` that it does not have: they are beyond its last.
+    ///
+    /// # Privacy
+    /// Such a number is somebody's. It counts as none, and stops nothing: whether a run ends is seen without noise.
+    pub(super) fn beyond(&self, table: usize, rows: &[i64]) -> u64 {
+        let all = self.rows[table];
+        rows.iter().filter(|row| u64::try_from(**row).is_ok_and(|row| row >= all)).count() as u64
     }
 
     /// What does not fit in gradients of `examples` examples, if anything.
@@ -90,11 +100,11 @@ impl Places {
                 ));
             }
         }
-        let dense = self.dense.map_or(0, |(_, size)| size * examples);
-        (gradients.dense.len() != dense).then(|| {
+        let found: Vec<usize> = gradients.dense.iter().map(|values| values.len()).collect();
+        let wanted: Vec<usize> = self.tensors.iter().map(|size| size * examples).collect();
+        (found != wanted).then(|| {
             format!(
-                "the dense part has a gradient of {} numbers, not {dense}",
-                gradients.dense.len()
+                "the tensors of the dense part have gradients of {found:?} numbers, not {wanted:?}"
             )
         })
     }
@@ -113,22 +123,20 @@ impl Places {
             let values =
                 values[own.start / bag * dimensions..own.end / bag * dimensions].chunks(dimensions);
             for (bag, values) in rows[own].chunks(bag).zip(values) {
-                let factor = pool.map_or(1.0, |pool| pool.factor(bag));
-                for row in bag {
-                    let row = self.row(table, *row).and_then(|row| unit.row(row));
-                    add(row, values, factor);
-                }
+                let there = || bag.iter().filter_map(|row| self.row(table, *row));
+                let factor = pool.map_or(1.0, |pool| pool.factor(there().count()));
+                there().for_each(|row| unit.add(row, factor, [values]));
             }
         }
-        if let Some((row, size)) = self.dense {
-            for values in gradients.dense[examples.start * size..examples.end * size].chunks(size) {
-                add(unit.row(row), values, 1.0);
+        if let Some(row) = self.dense {
+            for example in examples {
+                let tensors = gradients.dense.iter().zip(&self.tensors);
+                unit.add(
+                    row,
+                    1.0,
+                    tensors.map(|(values, size)| &values[example * size..][..*size]),
+                );
             }
         }
     }
-}
-
-fn add(row: Option<&mut [f32]>, values: &[f32], factor: f32) {
-    let sums = row.into_iter().flatten();
-    sums.zip(values).for_each(|(sum, value)| *sum += factor * value);
 }

@@ -9,7 +9,6 @@
 
 mod examples;
 mod gradients;
-mod journal;
 mod network;
 mod steps;
 

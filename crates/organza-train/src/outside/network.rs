@@ -15,6 +15,7 @@ use organza_mechanism::{Purpose, ReadRows, WriteRows};
 use organza_model::tensor_header;
 use safetensors::Dtype;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use std::io::Write;
 
 /// What holds where each gradient was computed from one example alone.
@@ -23,6 +24,16 @@ const CHECKED: &str = "each gradient was computed from one example at a time: a 
 /// What was left to whoever wrote the program.
 const NOT_CHECKED: &str = "NOT CHECKED: that the loss is a sum over examples, each of which reads no other and is not divided by \
                            anything that depends on the batch; the promise holds if this does";
+
+/// What a network begins with.
+const FIRST_VALUES: &str = "the first values of tables and of the dense part, trained or not, count as public: they hold nothing of the \
+                            data that is protected";
+/// What is not drawn by the run itself.
+const LAYERS: &str = "what layers draw, such as dropout, comes from PyTorch's generator, in a state that only the run knows, and \
+                      counts as independent to everybody else";
+/// What floats do that no clip sees.
+const ROUNDINGS: &str = "gradients of several examples are computed together: how those of one are rounded is taken not to depend on \
+                         the others, which PyTorch does not guarantee to the last bit";
 
 /// A table of embeddings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -106,7 +117,7 @@ impl RunSettings for NetworkSettings {
 pub struct NetworkData {
     /// Which examples are whose.
     pub examples: Examples,
-    /// A hash of all the data. *Not private.*
+    /// A hash of all the data, and of what of the dense part is not trained: a run goes on with the same. *Not private.*
     pub fingerprint: [u8; 32],
     /// The first values of tables, where they are not drawn. Public: they are not to come from the data.
     pub tables: Vec<Option<Vec<f32>>>,
@@ -119,6 +130,8 @@ pub(super) struct Network {
     settings: NetworkSettings,
     data: NetworkData,
     task: NetworkTask,
+    /// How many numbers of rows were beyond the last of their table, in the steps of this process. *Not private.*
+    pub(super) beyond: u64,
 }
 
 impl Network {
@@ -148,11 +161,17 @@ impl NetworkTask {
             first = first.saturating_add(*rows);
         }
         let rows = tables.iter().map(|(rows, _)| *rows).collect();
+        let tensors =
+            settings.dense.iter().map(|tensor| tensor.shape.iter().product::<u64>() as usize);
         let size = settings.dense_size().unwrap_or(0);
         // All of the dense part is one row, which every unit touches.
-        let dense = (size > 0).then_some((first as u32, size as usize));
+        let dense = (size > 0).then_some(first as u32);
         tables.extend(dense.map(|_| (1, size)));
-        Self { tables, places: Places { tables: places, rows, dense }, units }
+        Self {
+            tables,
+            places: Places { tables: places, rows, dense, tensors: tensors.collect() },
+            units,
+        }
     }
 }
 
@@ -209,7 +228,7 @@ impl Application for Network {
         _: &mut Releases<'_>,
     ) -> Result<Self, Failure> {
         let task = NetworkTask::new(settings, data.examples.units());
-        Ok(Self { settings: settings.clone(), data, task })
+        Ok(Self { settings: settings.clone(), data, task, beyond: 0 })
     }
 
     fn task(&self) -> &NetworkTask {
@@ -240,13 +259,27 @@ impl Application for Network {
     }
 
     fn not_private() -> impl Iterator<Item = &'static str> {
-        ["metrics.jsonl: train, validation, test", "report.html: what is marked there", "timings"]
-            .into_iter()
+        [
+            "metrics.jsonl: train, validation, test",
+            "report.html: what is marked there",
+            "summary.json: remarks",
+            "timings",
+        ]
+        .into_iter()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let beyond = format!(
+            "{} numbers of rows in steps were beyond the last row of their table, and counted as none",
+            self.beyond
+        );
+        (self.beyond > 0).then_some(beyond).into_iter().collect()
     }
 
     fn certify(&self, _: &NetworkSettings, certificate: &mut Certificate) {
         let condition = if self.settings.one_at_a_time { CHECKED } else { NOT_CHECKED };
-        certificate.conditions.push(condition.to_owned());
+        let conditions = [condition, FIRST_VALUES, LAYERS, ROUNDINGS].map(str::to_owned);
+        certificate.conditions.extend(conditions);
     }
 
     fn finish(
@@ -256,6 +289,8 @@ impl Application for Network {
         folder: Option<&RunFolder>,
     ) -> Result<Vec<f32>, Failure> {
         let Some(folder) = folder else { return Ok(parameters) };
+        let summary = json!({ "remarks": self.remarks(), "not_private": ["remarks"] });
+        folder.write(&folder.file("summary.json"), format!("{summary:#}\n").as_bytes())?;
         let tables = self.settings.tables.iter().map(|table| {
             (table.name.as_str(), vec![table.rows as usize, table.dimensions as usize])
         });

@@ -1,14 +1,14 @@
 //! The steps of a network, made one by one with gradients from outside.
 
 use super::gradients::{Gradients, Pool};
-use super::journal::{Journal, digest_of_rows};
 use super::network::{Network, NetworkData, NetworkSettings};
 use crate::application::Application;
 use crate::books::Releases;
 use crate::checkpoint::Checkpoint;
 use crate::folder::{FolderError, RunFolder};
+use crate::journal::Journal;
 use crate::metrics::{self, Metrics};
-use crate::run::{RunError, RunPlan, opened, pay};
+use crate::run::{RunError, RunPlan, TRAINING, opened, pay};
 use crate::session::{Finished, Session, SessionError};
 use crate::step::{draw_batch, release};
 use crate::task::Losses;
@@ -32,23 +32,22 @@ pub enum NetworkError {
     /// Gradients of something else.
     #[error("the gradients do not fit the batch: {0}")]
     Misfit(String),
-    /// Rows that no table has.
-    #[error("row {row} was read of table {table}, which has {rows}")]
-    NoRow {
-        /// The table.
-        table: String,
-        /// The row.
-        row: i64,
-        /// How many rows there are.
-        rows: u64,
-    },
+    /// There is no such table.
+    #[error("there is no table {0}")]
+    NoTable(usize),
     /// A step was made before, of other gradients.
     #[error(
-        "step {0} was made before the run was stopped, of other gradients, or other rows were read in it: its noise would not hide \
-         the difference. The model, its code, the number of threads, or when tables are looked at has changed: bring them \
-         back, or begin a new run"
+        "step {0} was made before the run was stopped, of other gradients: its noise would not hide the difference. The model, its \
+         code, or the number of threads has changed: bring them back, or begin a new run"
     )]
     Diverged(u64),
+    /// A step was made before, of other rows.
+    #[error(
+        "step {0} was made before the run was stopped, without rows that are read in it now: their noise is drawn where they are \
+         read. Look at tables at the same steps as before, by `plan.steps` and not by a counter of the program, or after the \
+         step at which the run was stopped"
+    )]
+    OtherRows(u64),
     /// There are steps left.
     #[error("{left} steps are left of {steps}: the certificate is for all of them")]
     NotDone {
@@ -100,6 +99,10 @@ pub struct NetworkSteps {
     drawn: Option<Drawn>,
     /// None where no checkpoints are written.
     journal: Option<Journal>,
+    /// The step at which rows were read again that were read at it before the run was stopped.
+    caught_up: Option<u64>,
+    /// Whether rows were read outside of a batch since the last checkpoint.
+    looked: bool,
     seconds: f64,
 }
 
@@ -151,6 +154,7 @@ impl NetworkSteps {
         let start = start.map_err(SessionError::from)?.parameters;
         let plan = session.plan.clone().ok_or(RunError::NoPurse)?;
         let source = session.books.source().clone();
+        let begun = session.books.has_paid(TRAINING);
         let (folder, purse) = session.books.purse()?;
         let saved = folder.filter(|_| goes_on);
         let task = session.application.task();
@@ -158,7 +162,7 @@ impl NetworkSteps {
         let sampler = sampler.ok_or(RunError::NoPurse)?;
         let journal = match saved {
             Some(folder) => {
-                let journal = Journal::open(folder, state.tables.steps())?;
+                let journal = Journal::open(folder, state.tables.steps(), begun)?;
                 // What the dense part began with is known to whoever begins, and to nobody who goes on.
                 if state.tables.steps() == 0 {
                     state.save(folder)?;
@@ -167,7 +171,18 @@ impl NetworkSteps {
             }
             None => None,
         };
-        Ok(Self { session, plan, sampler, state, paid: None, drawn: None, journal, seconds: 0.0 })
+        Ok(Self {
+            session,
+            plan,
+            sampler,
+            state,
+            paid: None,
+            drawn: None,
+            journal,
+            caught_up: None,
+            looked: false,
+            seconds: 0.0,
+        })
     }
 
     /// The steps that were made, and those that there are.
@@ -193,6 +208,11 @@ impl NetworkSteps {
             if step >= self.plan.steps {
                 return Ok(None);
             }
+            if std::mem::take(&mut self.looked) {
+                // Whoever goes on need not look again where this program did.
+                self.save()?;
+            }
+            self.catch_up();
             self.pay(step)?;
             let (_, paid) = self.paid.as_ref().ok_or(RunError::NoPurse)?;
             let clip = self.state.clip;
@@ -233,10 +253,32 @@ impl NetworkSteps {
         Ok(())
     }
 
-    /// Rows of a table as they are now, one after another, or put together; zeros for numbers below zero. They were released.
+    /// Reads what was read at this step before the run was stopped, whether or not the program does: it has its noise from here.
+    fn catch_up(&mut self) {
+        let step = self.state.tables.steps();
+        if self.caught_up != Some(step)
+            && let Some(journal) = &self.journal
+        {
+            self.state.tables.visit(&journal.rows(step), |_| ());
+            self.caught_up = Some(step);
+        }
+    }
+
+    /// Writes a checkpoint, if there are any.
+    fn save(&mut self) -> Result<(), NetworkError> {
+        if let Some(journal) = &mut self.journal {
+            let (folder, _) = self.session.books.purse()?;
+            self.state.save(folder.ok_or(RunError::NoPurse)?)?;
+            journal.clear(self.state.tables.steps())?;
+        }
+        Ok(())
+    }
+
+    /// Rows of a table as they are now, one after another, or put together; zeros for numbers below zero and beyond the last. They
+    /// were released.
     ///
     /// # Errors
-    /// If there is no such row.
+    /// If there is no such table, or tables owe noise and this step was made before without these rows.
     pub fn read(
         &mut self,
         table: usize,
@@ -244,46 +286,37 @@ impl NetworkSteps {
         pool: Option<Pool>,
         values: &mut Vec<f32>,
     ) -> Result<(), NetworkError> {
-        let application = &self.session.application;
-        let places = application.places();
-        let (_, dimensions) = places.tables[table];
-        let no_row = |row: &&i64| **row >= 0 && places.row(table, **row).is_none();
-        if let Some(row) = rows.iter().find(no_row) {
-            let table_settings = &self.session.settings.tables[table];
-            let (table, rows) = (table_settings.name.clone(), table_settings.rows);
-            return Err(NetworkError::NoRow { table, row: *row, rows });
-        }
-        if let Some(journal) = &mut self.journal {
-            let step = self.state.tables.steps();
-            if !journal.note(step, digest_of_rows(table, rows))? {
-                return Err(NetworkError::Diverged(step));
+        self.catch_up();
+        let places = self.session.application.places();
+        let (_, dimensions) = *places.tables.get(table).ok_or(NetworkError::NoTable(table))?;
+        let tables = &mut self.state.tables;
+        let mut asked = Vec::new();
+        if tables.wait() {
+            asked.extend(rows.iter().filter_map(|row| places.row(table, *row)));
+            if let Some(journal) = &mut self.journal {
+                let step = tables.steps();
+                let owing = asked.iter().copied().filter(|row| tables.owes(*row));
+                let owing: Vec<u32> = owing.collect();
+                if !journal.note_rows(step, &owing)? {
+                    return Err(NetworkError::OtherRows(step));
+                }
+                self.looked |= self.drawn.is_none() && !owing.is_empty();
             }
         }
         let mut weights = self.state.tables.read();
-        let asks = weights.asks();
-        weights.ask(1, |_, asked| {
-            let wanted = |numbers: &mut Vec<u32>| {
-                numbers.extend(rows.iter().filter_map(|row| places.row(table, *row)));
-            };
-            asked.push(
-                |_| (),
-                |_, rows| {
-                    if asks {
-                        wanted(rows)
-                    }
-                },
-            );
-        });
+        weights.ask_for(&asked);
         let settled = weights.rows();
         let bag = pool.map_or(1, |pool| pool.rows.max(1));
         let before = values.len();
         values.resize(before + rows.len().div_ceil(bag) * dimensions, 0.0);
         for (bag, sums) in rows.chunks(bag).zip(values[before..].chunks_mut(dimensions)) {
+            let mut there = 0;
             for row in bag.iter().filter_map(|row| places.row(table, *row)) {
                 sums.iter_mut().zip(settled.row(row)).for_each(|(sum, value)| *sum += value);
+                there += 1;
             }
             if let Some(pool) = pool {
-                let factor = pool.factor(bag);
+                let factor = pool.factor(there);
                 sums.iter_mut().for_each(|sum| *sum *= factor);
             }
         }
@@ -292,7 +325,7 @@ impl NetworkSteps {
 
     /// The dense part as it is now, tensor after tensor. It was released.
     pub fn dense(&mut self) -> Vec<f32> {
-        let Some((row, _)) = self.session.application.places().dense else { return Vec::new() };
+        let Some(row) = self.session.application.places().dense else { return Vec::new() };
         self.state.tables.read().rows().row(row).to_vec()
     }
 
@@ -308,6 +341,8 @@ impl NetworkSteps {
         if let Some(misfit) = places.misfit(gradients, part.examples.len()) {
             return Err(NetworkError::Misfit(misfit));
         }
+        let beyond = gradients.lookups.iter().map(|it| places.beyond(it.table, it.rows));
+        let beyond: u64 = beyond.sum();
         let (parts, part) = drawn.waiting.pop_front().ok_or(NetworkError::NotDrawn)?;
         let mut first = 0;
         let parts: Vec<(usize, BatchPart)> = parts
@@ -328,6 +363,7 @@ impl NetworkSteps {
             })
             .collect();
         drawn.sums.extend(sums);
+        self.session.application.beyond += beyond;
         let made = self.drawn.as_ref().is_some_and(|drawn| drawn.waiting.is_empty());
         if made {
             self.make()?;
@@ -341,20 +377,19 @@ impl NetworkSteps {
         let Some(Drawn { step, sums, .. }) = self.drawn.take() else { return Ok(()) };
         let sum = PartSum::join(sums).expect("all parts of one batch are there once");
         if let Some(journal) = &mut self.journal
-            && !journal.note(step, sum.digest())?
+            && !journal.note_sum(step, sum.digest())?
         {
             return Err(NetworkError::Diverged(step));
         }
         release(sum, &mut self.state.tables, &mut self.state.clip);
+        // By rule, and not because somebody reads it: if nobody has touched it, it owes noise.
+        if let Some(dense) = self.session.application.places().dense {
+            self.state.tables.visit(&[dense], |_| ());
+        }
         self.state.add_to_average(&self.plan);
         let done = step + 1;
-        if let Some(journal) = &mut self.journal
-            && (done.is_multiple_of(self.plan.checkpoint_every) || done == self.plan.steps)
-        {
-            let (folder, _) = self.session.books.purse()?;
-            let folder = folder.ok_or(RunError::NoPurse)?;
-            self.state.save(folder)?;
-            journal.clear(done)?;
+        if done.is_multiple_of(self.plan.checkpoint_every) || done == self.plan.steps {
+            self.save()?;
         }
         Ok(())
     }

@@ -1,20 +1,19 @@
 //! The driver: it charges, gathers parts, selects, adds noise, moves the tables and saves.
 
-use super::journal::Journal;
 use super::messages::{Job, MessageError, begin_rows, read_asks};
 use crate::application::Application;
 use crate::books::Releases;
 use crate::checkpoint::Checkpoint;
 use crate::folder::FolderError;
+use crate::journal::Journal;
 use crate::run::{RunError, RunPlan, opened_as, pay};
 use crate::session::{Finished, Session, SessionError};
 use crate::settings::RunSettings;
 use crate::step::release;
-use crate::tables::Tables;
 use crate::task::Task as _;
 use organza_ledger::Charged;
+use organza_mechanism::Sampler;
 use organza_mechanism::buckets::{GatheredBatch, PartError, WorkerSettings};
-use organza_mechanism::{ReadRows, Sampler};
 use std::ops::Range;
 use std::path::Path;
 use std::time::Instant;
@@ -139,12 +138,13 @@ impl<A: Application> StepDriver<A> {
         let start = start.map_err(SessionError::from)?.parameters;
         let plan = session.plan.clone().ok_or(RemoteError::Settings("steps"))?;
         let source = session.books.source().clone();
+        let begun = session.books.has_paid(PURPOSE);
         let (folder, purse) = session.books.purse()?;
         let folder = folder.ok_or(RunError::NoPurse)?;
         let task = session.application.task();
         let (sampler, state) =
             opened_as(PURPOSE, task, &plan, Some(folder), &source, start, purse, &mut ())?;
-        let journal = Journal::open(folder, state.tables.steps())?;
+        let journal = Journal::open(folder, state.tables.steps(), begun)?;
         let sampler = sampler.ok_or(RunError::NoPurse)?;
         let settings = sampler.worker_settings();
         let settings =
@@ -188,7 +188,7 @@ impl<A: Application> StepDriver<A> {
                 None => batch,
             });
             // What was read at this step before the run was stopped has its noise from here.
-            settled(&mut self.state.tables, &self.journal.rows(step), |_| ());
+            self.state.tables.visit(&self.journal.rows(step), |_| ());
         }
         Ok(self.batch.as_ref().map(|batch| batch.order().to_bytes()))
     }
@@ -224,7 +224,7 @@ impl<A: Application> StepDriver<A> {
             return Err(RemoteError::Diverged(order.step));
         }
         let mut bytes = begin_rows(&order, &rows);
-        settled(tables, &rows, |values| {
+        tables.visit(&rows, |values| {
             bytes.reserve(size_of_val(values));
             bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
         });
@@ -287,17 +287,4 @@ impl<A: Application> StepDriver<A> {
         let parameters = self.state.into_parameters(self.plan.average);
         Ok(self.session.finish(parameters, Vec::new(), Vec::new(), self.seconds, keep_private)?)
     }
-}
-
-/// Reads rows as they are now, and calls `visit` with the values of each.
-fn settled(tables: &mut Tables, rows: &[u32], mut visit: impl FnMut(&[f32])) {
-    let mut weights = tables.read();
-    let asks = weights.asks();
-    weights.ask(1, |_, asked| {
-        if asks {
-            asked.push(|_| (), |_, wanted| wanted.extend_from_slice(rows));
-        }
-    });
-    let settled = weights.rows();
-    rows.iter().for_each(|row| visit(settled.row(*row)));
 }

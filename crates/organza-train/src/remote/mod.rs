@@ -35,7 +35,6 @@
 
 mod driver;
 mod frames;
-mod journal;
 mod local;
 mod messages;
 mod worker;

@@ -237,6 +237,13 @@ impl Tables {
         self.optimizer.owed_noise()
     }
 
+    /// Whether noise of a row is drawn when it is read now.
+    pub(crate) fn owes(&self, row: u32) -> bool {
+        let standing = self.owed_noise().and_then(|_| self.optimizer.standing(self.steps));
+        let settled = standing.and_then(|standing| standing.by_row.get(row as usize));
+        settled.is_some_and(|settled| u64::from(settled & !LENT) < self.steps)
+    }
+
     /// Makes something of every private gradient before it moves the parameters.
     pub(crate) fn refine(&mut self, refiner: Option<Refiner>) {
         self.refiner = refiner;

@@ -109,6 +109,16 @@ impl<'a> Reading<'a> {
         self.tables.asked = asked;
     }
 
+    /// Brings these rows up to date.
+    pub(crate) fn ask_for(&mut self, rows: &[u32]) {
+        let asks = self.asks();
+        self.ask(1, |_, asked| {
+            if asks {
+                asked.push(|_| (), |_, wanted| wanted.extend_from_slice(rows));
+            }
+        });
+    }
+
     /// What part `part` was given when it asked.
     pub(crate) fn draws(&self, part: usize) -> impl Iterator<Item = &[u32]> {
         self.tables.asked.get(part).into_iter().flat_map(UnitDraws::of_units)
@@ -137,6 +147,16 @@ impl<'a> Reading<'a> {
     fn lend(&mut self, rows: RowRequest<'_>) {
         let (weights, optimizer) = self.tables.parts();
         optimizer.lend(weights, rows);
+    }
+}
+
+impl Tables {
+    /// Reads rows as they are now, and calls `visit` with the values of each.
+    pub(crate) fn visit(&mut self, rows: &[u32], mut visit: impl FnMut(&[f32])) {
+        let mut weights = self.read();
+        weights.ask_for(rows);
+        let settled = weights.rows();
+        rows.iter().for_each(|row| visit(settled.row(*row)));
     }
 }
 

@@ -6,7 +6,7 @@ use organza_mechanism::{By, Selection};
 use organza_train::OptimizerSettings;
 use organza_train::outside::{
     Dense, Examples, Gradients, Lookups, NetworkData, NetworkError, NetworkSettings, NetworkSteps,
-    Table,
+    Pool, Table,
 };
 use organza_train::settings::{EngineSettings, Steps};
 use std::path::Path;
@@ -68,7 +68,12 @@ fn add(steps: &mut NetworkSteps, units: usize, factor: f32) -> Result<Option<boo
     let weights = steps.dense();
     let wanted = part.examples.iter().map(|example| *example as f32 / 99.0);
     let slopes = wanted.flat_map(|wanted| weights.iter().map(move |it| factor * (it - wanted)));
-    let dense: Vec<f32> = slopes.collect();
+    // Example by example, four of the weights and one of the bias.
+    let slopes: Vec<f32> = slopes.collect();
+    let of = |own: std::ops::Range<usize>| {
+        slopes.chunks(5).flat_map(move |slopes| slopes[own.clone()].to_vec()).collect()
+    };
+    let dense: [Vec<f32>; 2] = [of(0..4), of(4..5)];
     let lookups: Vec<Lookups<'_>> = (0..2)
         .map(|table| Lookups {
             table,
@@ -78,7 +83,7 @@ fn add(steps: &mut NetworkSteps, units: usize, factor: f32) -> Result<Option<boo
             pool: None,
         })
         .collect();
-    steps.add(&Gradients { lookups: &lookups, dense: &dense }).map(Some)
+    steps.add(&Gradients { lookups: &lookups, dense: &[&dense[0], &dense[1]] }).map(Some)
 }
 
 fn trained(selects: bool, path: &Path, units: usize) -> Vec<u32> {
@@ -155,53 +160,165 @@ fn gradients_are_taken_once_and_where_they_fit() {
     let part = steps.draw(usize::MAX).unwrap().cloned().unwrap();
     assert!(!part.examples.is_empty(), "twenty units are expected");
     assert!(matches!(steps.add(&none), Err(NetworkError::Misfit(_))));
-    assert!(matches!(
-        steps.read(0, &[ROWS as i64], None, &mut Vec::new()),
-        Err(NetworkError::NoRow { .. })
-    ));
+    let whole = vec![0.0; 5 * part.examples.len()];
+    let dense = &[whole.as_slice(), &[]];
+    assert!(matches!(steps.add(&Gradients { lookups: &[], dense }), Err(NetworkError::Misfit(_))));
+    assert!(matches!(steps.read(2, &[0], None, &mut Vec::new()), Err(NetworkError::NoTable(2))));
     assert_eq!(add(&mut steps, usize::MAX, 1.0).unwrap(), Some(true));
     assert!(matches!(steps.add(&none), Err(NetworkError::NotDrawn)));
     assert!(matches!(steps.finish(), Err(NetworkError::NotDone { left: 11, steps: 12 })));
 }
 
+fn look(steps: &mut NetworkSteps, row: i64) -> Result<Vec<f32>, NetworkError> {
+    let mut values = Vec::new();
+    steps.read(0, &[row], None, &mut values).map(|()| values)
+}
+
+/// Settings of which the first table is so wide that its rows owe noise until they are read.
+fn wide() -> NetworkSettings {
+    let mut wide = settings(false);
+    wide.tables[0].rows = 100_000;
+    wide.engine.training.checkpoints = 2;
+    wide
+}
+
 /// Noise that was left for later is drawn where a row is read: a row that is read at another step than before would have other
-/// noise on the same sum. The twin looks at the table earlier or later than the run that was killed, or not at all.
+/// noise on the same sum. Whoever looks earlier or at another row is refused, and a row that the program does not look at any more is
+/// read where it was.
 #[test]
 fn rows_are_read_again_where_they_were_read() {
     let place = tempfile::tempdir().unwrap();
-    let path = place.path().join("run");
-    let mut wide = settings(false);
-    wide.tables[0].rows = 100_000;
-    let look = |steps: &mut NetworkSteps, row: i64| {
-        let mut values = Vec::new();
-        steps.read(0, &[row], None, &mut values).map(|()| values)
+    let run = |name: &str, looks: &[u64], kill: Option<u64>| {
+        let path = place.path().join(name);
+        let resumed = NetworkSteps::resume(&wide(), data(), &path).ok().flatten();
+        let begun = || NetworkSteps::begin(wide(), data(), &path, true).unwrap();
+        let mut steps = resumed.unwrap_or_else(begun);
+        while steps.steps().0 < kill.unwrap_or(12) {
+            if looks.contains(&steps.steps().0) {
+                steps.draw(usize::MAX).unwrap();
+                look(&mut steps, 50_000).unwrap();
+            }
+            add(&mut steps, usize::MAX, 1.0).unwrap();
+        }
+        steps
     };
-    let mut steps = NetworkSteps::begin(wide.clone(), data(), &path, true).unwrap();
+    let whole = bits(run("whole", &[2], None));
+    // Within the first block, so that the look and all steps are made again: without the look, or with it.
+    for (name, looks) in [("looks again", &[2][..]), ("looks no more", &[])] {
+        drop(run(name, &[2], Some(4)));
+        assert!(whole == bits(run(name, looks, None)), "{name}");
+    }
+    // The twin: a run that never looked has other noise on that row, and on no other.
+    let never = bits(run("never", &[], None));
+    assert_ne!(whole[200_000..200_004], never[200_000..200_004]);
+
+    let path = place.path().join("refused");
+    let mut steps = NetworkSteps::begin(wide(), data(), &path, true).unwrap();
     add(&mut steps, usize::MAX, 1.0).unwrap();
+    add(&mut steps, usize::MAX, 1.0).unwrap();
+    steps.draw(usize::MAX).unwrap();
     let before = look(&mut steps, 50_000).unwrap();
     add(&mut steps, usize::MAX, 1.0).unwrap();
     drop(steps);
-    let resumed = || NetworkSteps::resume(&wide, data(), &path).unwrap().unwrap();
-    // Earlier, another row, and not at all.
-    let diverged = |made: Result<(), NetworkError>| {
-        assert!(matches!(made, Err(NetworkError::Diverged(_))), "{made:?}");
-    };
-    diverged(look(&mut resumed(), 50_000).map(drop));
-    for row in [Some(50_001), None] {
-        let mut steps = resumed();
-        add(&mut steps, usize::MAX, 1.0).unwrap();
-        match row {
-            Some(row) => diverged(look(&mut steps, row).map(drop)),
-            None => diverged(add(&mut steps, usize::MAX, 1.0).map(drop)),
-        }
-    }
-    let mut steps = resumed();
+    let mut steps = NetworkSteps::resume(&wide(), data(), &path).unwrap().unwrap();
+    // Before the first step nothing is owed.
+    look(&mut steps, 50_000).unwrap();
     add(&mut steps, usize::MAX, 1.0).unwrap();
+    assert!(matches!(look(&mut steps, 50_000), Err(NetworkError::OtherRows(1))));
+    add(&mut steps, usize::MAX, 1.0).unwrap();
+    assert!(matches!(look(&mut steps, 50_001), Err(NetworkError::OtherRows(2))));
     assert_eq!(before, look(&mut steps, 50_000).unwrap());
     // What was not done before may be done now.
     add(&mut steps, usize::MAX, 1.0).unwrap();
     look(&mut steps, 70_000).unwrap();
     add(&mut steps, usize::MAX, 1.0).unwrap();
+}
+
+/// Looks by a counter of the program, which begins anew with each process: at a checkpoint, and after any steps.
+#[test]
+fn a_run_that_looks_at_tables_goes_on_whenever_it_was_killed() {
+    let place = tempfile::tempdir().unwrap();
+    for (number, every) in [2, 3, 5].into_iter().enumerate() {
+        for killed in [2, 5, 6, 7, 9] {
+            let path = place.path().join(format!("{number} {killed}"));
+            let mut looked = 0;
+            for last in [killed, 12] {
+                let begun = || NetworkSteps::begin(wide(), data(), &path, true).unwrap();
+                let resumed = (last == 12).then(|| NetworkSteps::resume(&wide(), data(), &path));
+                let mut steps = resumed.map_or_else(begun, |it| it.unwrap().unwrap());
+                let mut counter = 0;
+                while steps.steps().0 < last {
+                    add(&mut steps, usize::MAX, 1.0).unwrap();
+                    counter += 1;
+                    if counter % every == 0 {
+                        look(&mut steps, 50_000).unwrap();
+                        looked += 1;
+                    }
+                }
+            }
+            assert!(looked > 0);
+        }
+    }
+}
+
+/// Without the journal nothing shows whether a step is made again of the same sum: also before the first checkpoint after it.
+#[test]
+fn a_run_that_has_lost_its_journal_does_not_go_on() {
+    let place = tempfile::tempdir().unwrap();
+    for steps_made in [0, 1, 5] {
+        let path = place.path().join(steps_made.to_string());
+        let mut steps = NetworkSteps::begin(settings(false), data(), &path, true).unwrap();
+        while steps.steps().0 < steps_made {
+            add(&mut steps, usize::MAX, 1.0).unwrap();
+        }
+        drop(steps);
+        std::fs::remove_file(path.join("private/steps.txt")).unwrap();
+        let resumed = NetworkSteps::resume(&settings(false), data(), &path);
+        match steps_made {
+            // Nothing was paid for.
+            0 => assert!(resumed.unwrap().is_some()),
+            _ => {
+                let refused = resumed.err().expect("other sums could follow").to_string();
+                assert!(refused.contains("it is missing"), "{refused}");
+            }
+        }
+    }
+}
+
+/// A number that no row has is somebody's: it counts as none, in all that it could change, and is told of at the end.
+#[test]
+fn rows_beyond_the_last_count_as_none() {
+    let place = tempfile::tempdir().unwrap();
+    let mut models = Vec::new();
+    for (number, none) in [-1, -7, ROWS as i64, i64::MAX].into_iter().enumerate() {
+        let path = place.path().join(number.to_string());
+        let mut steps = NetworkSteps::begin(settings(false), data(), &path, true).unwrap();
+        let mut given = 0;
+        while let Some(part) = steps.draw(usize::MAX).unwrap().cloned() {
+            let rows: Vec<i64> = part.examples.iter().flat_map(|it| [*it as i64, none]).collect();
+            given += part.examples.len();
+            let pool = Some(Pool { rows: 2, mean: true });
+            let mut values = Vec::new();
+            steps.read(0, &rows, pool, &mut values).unwrap();
+            let (weights, bias) = (vec![0.1; values.len()], vec![0.1; part.examples.len()]);
+            let lookup = Lookups { table: 0, per_example: 2, rows: &rows, values: &values, pool };
+            let dense: &[&[f32]] = &[&weights, &bias];
+            steps.add(&Gradients { lookups: &[lookup], dense }).unwrap();
+        }
+        let run = steps.finish().unwrap();
+        let told = if none > 0 {
+            vec![format!("{given} numbers of rows in steps were beyond")]
+        } else {
+            vec![]
+        };
+        assert_eq!(run.remarks.len(), told.len());
+        assert!(run.remarks.iter().zip(&told).all(|(remark, told)| remark.starts_with(told)));
+        assert!(run.certificate.not_private.iter().any(|it| it.contains("remarks")));
+        let summary = std::fs::read_to_string(path.join("summary.json")).unwrap();
+        assert_eq!(summary.contains("beyond"), none > 0);
+        models.push(run.model);
+    }
+    assert!(models.iter().all(|model| *model == models[0]));
 }
 
 #[test]
@@ -252,11 +369,15 @@ fn a_certificate_says_what_was_not_checked() {
             let data = if nobody { NetworkData { examples, ..data() } } else { data() };
             let mut steps = NetworkSteps::begin(settings, data, &path, true).unwrap();
             while let Some(part) = steps.draw(usize::MAX).unwrap().cloned() {
-                let dense = vec![0.0; part.examples.len() * 5];
-                steps.add(&Gradients { lookups: &[], dense: &dense }).unwrap();
+                let zeros = vec![0.0; part.examples.len() * 4];
+                let dense: &[&[f32]] = &[&zeros, &zeros[..part.examples.len()]];
+                steps.add(&Gradients { lookups: &[], dense }).unwrap();
             }
             let conditions = steps.finish().unwrap().certificate.conditions.join("\n");
             assert_eq!(conditions.contains("NOT CHECKED"), !one_at_a_time);
+            for said in ["first values", "PyTorch's generator", "rounded"] {
+                assert!(conditions.contains(said), "{said}: {conditions}");
+            }
         }
     }
 }

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import nn
+from torch.nn.modules.module import register_module_forward_pre_hook
+from torch.utils.hooks import RemovableHandle
 
 from organza.exceptions import RunError, SettingsError
 from organza.torch._one_example import Noted, Pool
+from organza.torch._table import reading
 
 #: How far the sum of the gradients of examples may be from that of the batch, relative to its size.
 _TOLERANCE = 1e-3
@@ -24,6 +28,7 @@ class Backward:
         self._seen: dict[int, torch.Tensor] = {}
         self.reads: list[tuple[int, torch.Tensor, torch.Tensor, Pool]] = []
         self._examples: int | None = None
+        self._watch: RemovableHandle | None = None
         if not used:
             return
         for module in dense.modules():
@@ -34,11 +39,29 @@ class Backward:
         """Listen to a batch of so many examples."""
         self._seen.clear()
         self.reads.clear()
-        self._examples = examples if self.used else None
+        if not self.used:
+            return
+        self._examples = examples
+        reading.add(self)
+        own, me = {id(module) for module in self._dense.modules()}, weakref.ref(self)
+
+        def outside(module: nn.Module, _: Any) -> None:
+            listens = (it := me()) is not None and it.listens and torch.is_grad_enabled()
+            if listens and id(module) not in own and any(it.requires_grad for it in module.parameters(recurse=False)):
+                raise RunError(
+                    f"{type(module).__name__} was called in a batch, but is none of the dense part, so that it would not be trained: "
+                    "make it a part of `dense`; what is not to be trained needs `requires_grad_(False)`"
+                )
+
+        self._watch = register_module_forward_pre_hook(outside)
 
     def end(self) -> None:
         """Listen no more."""
         self._examples = None
+        reading.discard(self)
+        if self._watch is not None:
+            self._watch.remove()
+            self._watch = None
 
     @property
     def listens(self) -> bool:

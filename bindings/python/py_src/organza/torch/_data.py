@@ -130,6 +130,13 @@ class Batch:
         return "Batch(private)"
 
 
+def fingerprint(data: bytes, kept: Mapping[str, torch.Tensor]) -> bytes:
+    """Hash data that are hashed, and what of the dense part is not trained: a run goes on with the same, or not at all."""
+    digest = hashlib.sha256(data)
+    _hash(digest, kept)
+    return digest.digest()
+
+
 def by_unit(
     units: Any, length: int
 ) -> tuple[np.ndarray[Any, np.dtype[np.int64]], np.ndarray[Any, np.dtype[np.int64]]]:
@@ -149,7 +156,7 @@ def by_unit(
 
 def _tensor(value: Any) -> torch.Tensor:
     if isinstance(value, torch.Tensor):
-        tensor = value
+        tensor = value.detach()
     else:
         try:
             tensor = torch.as_tensor(np.asarray(value))

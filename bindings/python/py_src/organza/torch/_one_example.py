@@ -7,8 +7,9 @@ from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import nn
-from torch.func import functional_call, grad, vmap
+from torch.func import functional_call, grad_and_value, vmap
 
+from organza.exceptions import RunError
 
 #: How rows are put together over the last axis where they are read: not at all, or to their sum or mean.
 Pool = Literal["sum", "mean"] | None
@@ -115,30 +116,60 @@ class _Loss(nn.Module):
         return loss.reshape(()) if loss.numel() == 1 else loss
 
 
-def gradients(
-    dense: nn.Module,
-    parameters: Mapping[str, torch.Tensor],
-    loss: Callable[..., torch.Tensor],
-    fields: Any,
-    reads: Reads,
-) -> dict[str, torch.Tensor]:
-    """Compute the gradient of each example by the dense part; those by tables are noted in `reads`.
+class OneByOne:
+    """The gradient of each example by a dense part, of one loss; made ready once, for all steps.
 
-    `vmap` hands the loss one example at a time: there is no axis of examples that it could sum, divide or normalise over.
+    `vmap` hands the loss one example at a time: there is no axis of examples that it could sum, divide or normalise over. The dense
+    part is read from tensors that are handed over, whatever stands in the module or is written to it.
     """
-    unpacked = isinstance(fields, tuple)
-    module = _Loss(dense, loss, unpacked)
 
-    def of_one(values: dict[str, torch.Tensor], anchor: torch.Tensor, example: Any) -> torch.Tensor:
-        reads.anchor = anchor
-        if not unpacked:
-            example = type(fields)(example)
-        named = {f"dense.{name}": value for name, value in values.items()}
-        result: torch.Tensor = functional_call(module, named, (example,))
-        return result
+    def __init__(self, dense: nn.Module, loss: Callable[..., torch.Tensor], kind: type[Any]) -> None:
+        self._of = (loss, kind)
+        self._reads: Reads | None = None
+        unpacked = issubclass(kind, tuple)
+        module = _Loss(dense, loss, unpacked)
 
-    each = vmap(grad(of_one, argnums=(0, 1)), in_dims=(None, None, 0), randomness="different")
-    plain = fields if unpacked else dict(fields)
-    by_dense, _ = each(dict(parameters), torch.zeros(()), plain)
-    found: dict[str, torch.Tensor] = by_dense
-    return found
+        def of_one(
+            trained: dict[str, torch.Tensor], anchor: torch.Tensor, kept: dict[str, torch.Tensor], example: Any
+        ) -> torch.Tensor:
+            assert self._reads is not None
+            self._reads.anchor = anchor
+            if not unpacked:
+                example = kind(example)
+            result: torch.Tensor = functional_call(module, {**kept, **trained}, (example,))
+            return result
+
+        gradient = grad_and_value(of_one, argnums=(0, 1))
+        self._each = vmap(gradient, in_dims=(None, None, None, 0), randomness="different")
+
+    def is_of(self, loss: Callable[..., torch.Tensor], fields: Any) -> bool:
+        """Say whether it is of this loss, for fields of this kind."""
+        return self._of[0] is loss and self._of[1] is type(fields)
+
+    def gradients(
+        self, trained: Mapping[str, torch.Tensor], kept: Mapping[str, torch.Tensor], fields: Any, reads: Reads
+    ) -> dict[str, torch.Tensor]:
+        """Compute the gradient of each example by what is trained; those by tables are noted in `reads`.
+
+        Parameters
+        ----------
+        trained, kept : mapping of tensors
+            The dense part, by names that begin with ``dense.``: what is trained, and all else. None of them needs a gradient.
+        """
+        plain = fields if isinstance(fields, tuple) else dict(fields)
+        # Copies, so that a loss which writes to them does so for one pass.
+        given = [{name: value.clone() for name, value in some.items()} for some in (trained, kept)]
+        self._reads = reads
+        try:
+            with torch.enable_grad():
+                (found, _), values = self._each(given[0], torch.zeros(()), given[1], plain)
+        finally:
+            self._reads = None
+        if values.requires_grad:
+            raise RunError(
+                "the loss reads a parameter that is none of the dense part, so that it would not be trained: make the module it "
+                "is of a part of `dense`, and take its parameters from there within the loss; what is not to be trained needs "
+                "`requires_grad_(False)`"
+            )
+        by_name: dict[str, torch.Tensor] = found
+        return by_name

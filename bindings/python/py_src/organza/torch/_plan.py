@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import tempfile
 import warnings
@@ -22,14 +23,16 @@ from organza.exceptions import DataError, PrivacyWarning, RunError, SettingsErro
 from organza.ledger import RunLedger, read
 from organza.torch import _one_example
 from organza.torch._backward import Backward
-from organza.torch._data import Batch, Examples, by_unit
+from organza.torch._data import Batch, Examples, by_unit, fingerprint
 from organza.torch._draws import Draws
-from organza.torch._model import check, state_of
-from organza.torch._table import Table
+from organza.torch._model import Dense, check, check_free
+from organza.torch._table import Table, reading
 
 #: Gradients of examples by the dense part, and by what was read of tables: which, ids, gradients.
 _Found = dict[str, torch.Tensor]
 _Noted = list[_one_example.Noted]
+
+_log = logging.getLogger("organza")
 
 
 class Plan:
@@ -175,10 +178,14 @@ class Plan:
         self._seed = 0
         self._draws = Draws()
         self._reads: _one_example.Reads | None = None
+        self._each: _one_example.OneByOne | None = None
         check(self.tables, self.dense)
-        self._parameters = {
-            name: value for name, value in self.dense.named_parameters() if value.requires_grad
-        }
+        self._values = Dense(self.dense)
+        if units is None and unit in ("user", "group"):
+            raise SettingsError(
+                f"`unit` is {unit!r}, but without `units` each example is protected on its own, whoever has several: say whose each "
+                "example is"
+            )
         self._backward = Backward(self.dense, used=backward)
         names = [table.name or f"table{number or ''}" for number, table in enumerate(self.tables)]
         dataset = None
@@ -219,7 +226,7 @@ class Plan:
             ],
             "dense": [
                 {"name": f"dense.{name}", "shape": list(value.shape)}
-                for name, value in self._parameters.items()
+                for name, value in self._values.live.items()
             ],
         }
 
@@ -256,6 +263,8 @@ class Plan:
                         "learn"
                     )
         finally:
+            # Also where the loop was left: nobody listens to what a program does after it.
+            self._backward.end()
             self._draws.give_back()
             if bar is not None:
                 bar.close()
@@ -270,23 +279,23 @@ class Plan:
             warn_of_another_fit("Plan", examples.known_by(), self._settings["epsilon"])
         own = self._folder is None
         place = Path(tempfile.mkdtemp(prefix="organza-")) / "run" if own else Path(str(self._folder))
-        dense = [value.detach().cpu().reshape(-1) for value in self._parameters.values()]
-        first = torch.cat(dense) if dense else torch.zeros(0)
+        check_free(self.tables)
+        self._values.begin()
         self._network = Network(
             json.dumps(self._settings),
             order,
             ends,
-            examples.fingerprint(order, ends),
+            fingerprint(examples.fingerprint(order, ends), self._values.kept),
             [None if it._values is None else it._values.numpy() for it in self.tables],
-            first.numpy(),
+            self._values.first(),
             str(place),
             not own,
             self._threads,
         )
         self._place = place
-        for table in self.tables:
-            table._plan, table._values = self, None
-        self._take_dense(self._network.dense())
+        for number, table in enumerate(self.tables):
+            table._plan, table._number, table._values = self, number, None
+        self._values.take(self._network.dense())
 
     def _draw(self) -> Batch | None:
         """Give the part of a batch that waits for gradients, of those that have examples."""
@@ -304,7 +313,7 @@ class Plan:
                 if shown:
                     self._draws.lend(self._seed)
                 return self._open
-            self._hand_over([], torch.zeros((0, self._size())))
+            self._hand_over([], [torch.zeros(0) for _ in self._values.live])
 
     def step(self, batch: Batch, loss: Callable[..., torch.Tensor] | None = None) -> None:
         """Clip the gradients of the units of a batch, select, add noise, move.
@@ -321,7 +330,8 @@ class Plan:
         self._running()
         if batch is not self._open:
             raise RunError("this batch does not wait for a step: it was stepped before, or the plan did not draw it")
-        self._check_untouched()
+        # A loss of one example reads what the plan keeps, whatever the module holds.
+        self._values.check(values=self._backward.used)
         if loss is None and not self._backward.used:
             raise RunError(
                 "`plan.step(batch)` needs the loss of one example: `plan.step(batch, loss)`. To call `backward()` on losses of "
@@ -331,21 +341,25 @@ class Plan:
             found, noted = self._one_by_one(batch, loss)
         else:
             found, noted = self._by_backward()
-        values = [found[name].detach().cpu().reshape(batch._length, -1) for name in self._parameters]
-        dense = torch.cat(values, 1) if values else torch.zeros((batch._length, 0))
-        self._hand_over([_lookup(it, batch._length, self.tables[it.table].dim) for it in noted], dense)
+        lookups = [_lookup(it, batch._length, self.tables[it.table].dim) for it in noted]
+        self._hand_over(lookups, [found[f"dense.{name}"] for name in self._values.live])
 
     def _one_by_one(self, batch: Batch, loss: Callable[..., torch.Tensor]) -> tuple[_Found, _Noted]:
         """Compute the gradient of each example where no other is within reach."""
-        reads = self._reads = _one_example.Reads()
         self._backward.end()
+        each = self._each
+        if each is None or not each.is_of(loss, batch._fields):
+            each = self._each = _one_example.OneByOne(self.dense, loss, type(batch._fields))
+        reads = self._reads = _one_example.Reads()
         # What a layer draws, as dropout does, is drawn again where a step is made again, and from a state that only the run
         # knows: a unit more moves the draws of all others by a place.
         self._draws.lend(self._seed)
+        reading.add(self)
         try:
-            found = _one_example.gradients(self.dense, self._parameters, loss, batch._fields, reads)
+            found = each.gradients(self._values.trained, self._values.kept, batch._fields, reads)
         finally:
             self._reads = None
+            reading.discard(self)
             self._draws.give_back()
         return found, reads.noted
 
@@ -353,21 +367,22 @@ class Plan:
         """Take what one ``backward()`` has shown."""
         self._backward.check()
         noted = self._backward.noted()
-        if not noted and all(value.grad is None for value in self._parameters.values()):
+        if not noted and all(value.grad is None for value in self._values.live.values()):
             raise RunError("nothing has a gradient: call `loss.backward()` before `plan.step(batch)`")
-        return self._backward.gradients(self._parameters), noted
+        found = self._backward.gradients(self._values.live)
+        return {f"dense.{name}": values for name, values in found.items()}, noted
 
-    def _hand_over(self, lookups: list[Any], dense: torch.Tensor) -> None:
+    def _hand_over(self, lookups: list[Any], dense: list[torch.Tensor]) -> None:
         network = self._running()
-        dense = dense.to(torch.float32).contiguous()
+        values = [it.detach().cpu().to(torch.float32).contiguous().reshape(-1).numpy() for it in dense]
         try:
-            made = network.add(lookups, dense.numpy())
+            moved = network.add(lookups, values)
         finally:
             self._open = None
             self._backward.end()
             self._draws.give_back()
-        if made:
-            self._take_dense(network.dense())
+        if moved is not None:
+            self._values.take(moved)
 
     def _read(self, table: Table, ids: torch.Tensor, pool: _one_example.Pool) -> torch.Tensor:
         """Give rows of a table of this plan, or what they are put together to."""
@@ -381,8 +396,9 @@ class Plan:
             return self._gather(table, ids, pool)
         if not self._backward.listens:
             raise RunError(
-                "a table was read outside of a batch of its plan, while it is trained: what is read so gets no gradient. Read "
-                "it in the loss of one example; to look at the model on the way, read it under `torch.no_grad()`"
+                "a table was read outside of a batch of its plan, or after the loop over `plan.batches(data)` was left, while it is "
+                "trained: what is read so gets no gradient. Read it in the loss of one example; to look at the model on the way, "
+                "read it under `torch.no_grad()`"
             )
         return self._backward.read(table._number, ids, self._gather(table, ids, pool), pool)
 
@@ -391,27 +407,6 @@ class Plan:
         values = self._running().read(table._number, flat.numpy(), table.dim, _of_bag(ids, pool))
         shape = ids.shape if pool is None else ids.shape[:-1]
         return torch.from_numpy(values).reshape(*shape, table.dim).to(ids.device)
-
-    def _size(self) -> int:
-        return sum(value.numel() for value in self._parameters.values())
-
-    def _take_dense(self, values: np.ndarray[Any, np.dtype[np.float32]]) -> None:
-        """Put the dense part where PyTorch reads it."""
-        start = 0
-        with torch.no_grad():
-            for value in self._parameters.values():
-                end = start + value.numel()
-                value.copy_(torch.from_numpy(values[start:end]).reshape(value.shape))
-                start = end
-        self._untouched = state_of(self.dense)
-
-    def _check_untouched(self) -> None:
-        if state_of(self.dense) != self._untouched:
-            raise RunError(
-                "a parameter or buffer of the dense part was changed by something other than the plan: what it keeps of one batch "
-                "would reach others, without noise. Leave out the optimizer of PyTorch, and everything that writes to the "
-                "model while it is trained"
-            )
 
     def _running(self) -> Network:
         if self._network is None:
@@ -424,15 +419,17 @@ class Plan:
         """End a run whose steps are all made."""
         if self._network is None:
             return
-        parameters = self._network.finish()
+        parameters, notes = self._network.finish()
         start = 0
         for table in self.tables:
             end = start + table.rows * table.dim
             table._values = torch.from_numpy(parameters[start:end].copy()).reshape(table.rows, table.dim)
             start = end
-        self._take_dense(parameters[start:])
+        self._values.take(parameters[start:].copy())
         self._network = None
-        self._run = Run(self._place, own=self._folder is None, notes=[])
+        self._run = Run(self._place, own=self._folder is None, notes=notes)
+        for note in notes:
+            _log.info("%s (not private)", note)
 
     def record(self, *, train: float = float("nan"), validation: float = float("nan"), test: float = float("nan")) -> None:
         """Put losses on the learning curve of the page. *Not private* where they come from the data."""
@@ -465,6 +462,11 @@ class Plan:
     def report(self, path: str | os.PathLike[str] | None = None) -> Path:
         """Write the page of the run, beside its files or to `path`."""
         return self._finished().report(None if path is None else Path(path))
+
+    @property
+    def notes(self) -> list[str]:
+        """What is to be said about the data, such as numbers of rows that no table has. *Not private.*"""
+        return list(self._finished().notes)
 
     @property
     def private(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -14,11 +15,16 @@ if TYPE_CHECKING:
     from organza.torch._plan import Plan
 
 
+#: The plans of which a step computes gradients right now.
+reading: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
 class Table(nn.Module):
     """An embedding table whose rows a plan keeps and moves.
 
     Called with numbers of rows it gives the rows, as ``torch.nn.Embedding`` does. A number below zero is none: it gives
-    zeros, and gets no gradient, so that lists of different lengths are padded with -1.
+    zeros, and gets no gradient, so that lists of different lengths are padded with -1. So is a number beyond the last row: it is
+    somebody's, and whether a run stops is seen by everybody. How many there were in steps is among the notes of the plan.
 
     Parameters
     ----------
@@ -67,6 +73,11 @@ class Table(nn.Module):
         plan = self._plan
         if plan is not None and plan._network is not None:
             return plan._read(self, ids, None)
+        if reading and torch.is_grad_enabled():
+            raise RunError(
+                "a table was read in a step of a plan that does not train it, so that its rows would get no gradient: name it among "
+                "`tables`, or read it under `torch.no_grad()`"
+            )
         if self._values is None:
             raise RunError("the table has no values yet: they are drawn by the first `plan.batches(data)`")
         return _gathered(self._values, ids)
@@ -90,8 +101,10 @@ class Table(nn.Module):
             # Rows that are put together where they are: a gradient for all of a bag, and not one for each row.
             return plan._read(self, ids, mode)
         rows: torch.Tensor = self(ids)
-        there = (ids >= 0).to(rows.dtype)
-        factors = there if weights is None else there * weights
+        inside = (ids >= 0) & (ids < self.rows)
+        there = inside.to(rows.dtype)
+        # Where there is no row its weight is none either, whatever stands there: zero times what is no number is none.
+        factors = there if weights is None else torch.where(inside, weights, 0.0)
         total: torch.Tensor = (rows * factors.unsqueeze(-1)).sum(-2)
         if mode == "sum":
             return total
@@ -100,7 +113,15 @@ class Table(nn.Module):
 
     @property
     def weight(self) -> torch.Tensor:
-        """All rows as they are now: a copy, which was released with the last step."""
+        """All rows as they are now: a copy, which was released with the last step. Within a step it would have no gradient."""
+        if reading and torch.is_grad_enabled():
+            raise RunError(
+                "`table.weight` was read in a step: it is a copy, which gets no gradient. Read the rows of an example by `table(ids)`; "
+                "to look at all of them, do it outside of the step or under `torch.no_grad()`"
+            )
+        return self._all()
+
+    def _all(self) -> torch.Tensor:
         if self._plan is not None and self._plan._network is not None:
             values = self._plan._network.read(self._number, np.arange(self.rows), self.dim)
             return torch.from_numpy(values)
@@ -112,7 +133,7 @@ class Table(nn.Module):
         """Give all rows, for ``state_dict``."""
         plan = self._plan
         known = self._values is not None or (plan is not None and plan._network is not None)
-        return self.weight if known else None
+        return self._all() if known else None
 
     def set_extra_state(self, state: torch.Tensor | None) -> None:
         """Take all rows from a ``state_dict``: those of a model that was released, or public ones."""
@@ -131,5 +152,5 @@ def _check(ids: torch.Tensor) -> None:
 
 
 def _gathered(values: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
-    there = (ids >= 0).unsqueeze(-1)
-    return torch.where(there, values.to(ids.device)[ids.clamp(min=0)], 0.0)
+    there = ((ids >= 0) & (ids < len(values))).unsqueeze(-1)
+    return torch.where(there, values.to(ids.device)[ids.clamp(0, len(values) - 1)], 0.0)
