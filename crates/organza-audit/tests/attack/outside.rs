@@ -117,7 +117,7 @@ impl Way {
             let dense: Vec<f32> = each.flat_map(|steep| [0.5 * steep; 3]).collect();
             let lookups =
                 [Lookups { table: 0, per_example: 1, rows: &rows, values: &values, pool: None }];
-            steps.add(&Gradients { lookups: &lookups, dense: &dense })?;
+            steps.add(&Gradients { lookups: &lookups, dense: &[&dense] })?;
         }
         steps.finish().map(drop)
     }

@@ -108,7 +108,7 @@ fn stepped(settings: NetworkSettings, with: bool, fault: Fault, units: usize) ->
                 pool: None,
             })
             .collect();
-        steps.add(&Gradients { lookups: &lookups, dense: &dense }).unwrap();
+        steps.add(&Gradients { lookups: &lookups, dense: &[&dense] }).unwrap();
     }
     let model = steps.finish().unwrap().model;
     (model.into_iter().map(|value| f64::from(value) * BATCH).collect(), joined)
