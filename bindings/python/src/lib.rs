@@ -45,7 +45,7 @@ mod _organza {
         mechanisms::{noisy_count, noisy_histogram, noisy_items},
         purse::Purse,
         run_ledger::read_ledger,
-        shard::{begin, count, for_shard, join, merge, shard_of},
+        shard::{begin, count, current, for_shard, join, merge, shard_of},
         workers::{StepDriver, StepWorker, worker_of},
     };
 

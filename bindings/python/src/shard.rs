@@ -23,6 +23,13 @@ pub(crate) fn begin<'py>(
     Ok(PyBytes::new(py, &task.map_err(|error| raise(&error))?))
 }
 
+/// The task of the round that is counted now of a run that was begun before; none if it is finished.
+#[pyfunction]
+pub(crate) fn current(py: Python<'_>, folder: PathBuf) -> PyResult<Option<Bound<'_, PyBytes>>> {
+    let task = py.detach(|| shard::current(&folder)).map_err(|error| raise(&error))?;
+    Ok(task.map(|task| PyBytes::new(py, &task)))
+}
+
 /// Counts the units of a shard among the rows of a file or of a table. Gives a partial.
 ///
 /// # Privacy

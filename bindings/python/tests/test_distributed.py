@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,9 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from organza import Recommender, Typeahead, distributed
-from organza.distributed import shard_of, split
+from organza import Recommender, Typeahead, _organza, distributed
+from organza.distributed import _rounds, shard_of, split
 from organza.exceptions import DataError, OrganzaError, SettingsError
+from organza.ledger import Ledger
 
 
 def events(persons: int = 600) -> Any:
@@ -111,6 +114,100 @@ def test_a_finished_run_is_read_if_its_driver_died_then(tmp_path: Path) -> None:
     assert len(found.items_) > 0
     with pytest.raises(SettingsError, match="not empty"):
         distributed.fit(shop(folder=folder), shards)
+
+
+def test_a_driver_that_died_at_the_beginning_has_one_place_on_a_ledger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often, and wherever it died: begun again the run has the same key, and so the same place."""
+    Ledger.create(tmp_path / "shared", "events", epsilon=6.0, delta=1e-5)
+    fitting = Recommender(
+        epsilon=5.0, user_column="who", item_column="what", ledger=str(tmp_path / "shared")
+    )
+    written, replaced, begin = _rounds._write_planned, os.replace, _organza.begin
+
+    def dies(*_: Any) -> Any:
+        raise Died
+
+    def begun_and_dies(words: list[str], folder: str) -> Any:
+        begin(words, folder)
+        raise Died
+
+    def dies_in_run(place: Path, planned: Any) -> None:
+        if place.name == "run":
+            raise Died
+        written(place, planned)
+
+    def dies_at_last(source: Any, target: Any) -> None:
+        if Path(target).name == "run":
+            raise Died
+        replaced(source, target)
+
+    folder = tmp_path / "run"
+    deaths: list[tuple[Any, str, Any]] = [
+        (_organza, "begin", dies),
+        (_organza, "begin", begun_and_dies),
+        (_rounds, "_write_planned", dies_in_run),
+        (os, "replace", dies_at_last),
+    ]
+    for module, name, dying_now in deaths:
+        with monkeypatch.context() as patch, pytest.raises(Died):
+            patch.setattr(module, name, dying_now)
+            distributed.plan(fitting, folder)
+        assert not folder.exists()
+    begun = tmp_path / "run.begun" / "run"
+    # Killed before the task was where workers find it, or written at all.
+    (begun / "task").unlink()
+    with monkeypatch.context() as patch, pytest.raises(Died):
+        patch.setattr(_rounds, "_write_planned", dies_in_run)
+        distributed.plan(fitting, folder)
+    (begun / "task").unlink()
+    (begun / "private" / "task").unlink()
+    assert len(Ledger(tmp_path / "shared").shares()) == 1
+    with pytest.raises(SettingsError, match="other settings"):
+        distributed.plan(shop(most_items=5), folder)
+    task = distributed.plan(fitting, folder)
+    assert task is not None and distributed.plan(fitting, folder) == task
+    assert len(Ledger(tmp_path / "shared").shares()) == 1
+    assert not begun.parent.exists() and (folder / "task").read_bytes() == task
+    (folder / "task").unlink()
+    assert distributed.plan(fitting, folder) == task
+    # What was refused is no hindrance for other settings.
+    with pytest.raises(OrganzaError):
+        distributed.plan(shop(method="dpsgd"), tmp_path / "refused")
+    assert not (tmp_path / "refused.begun").exists()
+
+
+def test_a_driver_that_died_at_the_end_leaves_no_key(tmp_path: Path) -> None:
+    """The model is there, and all or some of what is private, with the task or without it."""
+    shards = split(events(), "who", 2)
+    folder = tmp_path / "run"
+    task = distributed.plan(shop(), folder)
+    while task is not None:
+        shutil.rmtree(tmp_path / "before", ignore_errors=True)
+        shutil.copytree(folder, tmp_path / "before")
+        partials = [distributed.count(task, shard, number, 2) for number, shard in enumerate(shards)]
+        task, _ = distributed.merge(folder, partials)
+    private = ["private/state.json", "private/sums.txt", "private/task"]
+    for number, held in enumerate((private, [*private, "task"], [*private[1:], "task"], ["task"], [])):
+        killed = tmp_path / f"killed-{number}"
+        shutil.copytree(folder, killed)
+        for name in held:
+            (killed / name).parent.mkdir(exist_ok=True)
+            shutil.copy(tmp_path / "before" / name, killed / name)
+        found = distributed.fit(shop(folder=killed), shards)
+        assert len(found.items_) > 0
+        assert not (killed / "private").exists() and not (killed / "task").exists()
+
+
+def test_a_run_goes_on_with_as_many_shards(tmp_path: Path) -> None:
+    """Of others the sums would be others, after which it could not go on."""
+    folder = tmp_path / "run"
+    with pytest.raises(Died):
+        distributed.fit(shop(folder=folder), split(events(), "who", 2), map=dying(1))
+    with pytest.raises(SettingsError, match="begun with 2 shards, and these are 3"):
+        distributed.fit(shop(folder=folder), split(events(), "who", 3))
+    assert len(distributed.fit(shop(folder=folder), split(events(), "who", 2)).items_) > 0
 
 
 def test_partials_have_to_be_all_and_each_once(tmp_path: Path) -> None:

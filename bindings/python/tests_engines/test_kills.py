@@ -154,15 +154,20 @@ def test_drivers_are_killed(cluster: Any, tmp_path: Path) -> None:
             driver = subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True)
             assert driver.stdout is not None
             assert driver.stdout.readline() == "ready\n"
+            killed = False
             if kills < DRIVERS:
                 try:
                     driver.wait(draw.uniform(0.0, took))
                 except subprocess.TimeoutExpired:
                     driver.kill()
                     kills += 1
+                    killed = True
             last = driver.stdout.read().split()
-            driver.wait()
+            code = driver.wait()
             finished = last[:1] == ["done"]
+            # One that was left alone comes to its end, and none fails.
+            assert code == 0 or (killed and code == -signal.SIGKILL), f"a driver ended with {code}"
+            assert finished or killed
             if finished:
                 took = max(1.0, float(last[1]))
         # What a fit on one machine leaves, and no more: no task, no partial, no second charge.

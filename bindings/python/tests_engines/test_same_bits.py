@@ -14,6 +14,7 @@ from made_up import data, estimator, left, unit_of
 from organza import distributed
 from organza.distributed import ray as on_ray
 from organza.distributed import spark as on_spark
+from organza.distributed._rounds import shards_of_begun
 from organza.exceptions import SettingsError
 
 Left = dict[str, dict[str, bytes]]
@@ -74,6 +75,41 @@ def test_ray_data_and_paths(alone: Left, tmp_path: Any) -> None:
             on_ray.fit(estimator("recommender"), paths, shards=4)
     finally:
         ray.shutdown()
+
+
+def test_a_driver_of_ray_sees_no_rows(workers: int, alone: Left, monkeypatch: Any, tmp_path: Any) -> None:
+    """Of shards that are references it gets their kind and their partials; and it goes on with as many blocks as it began with."""
+    table, columns = data("recommender"), {"customer", "article"}
+    seen = []
+    get = ray.get
+
+    def watched(asked: Any, **options: Any) -> Any:
+        seen.append(get(asked, **options))
+        return seen[-1]
+
+    monkeypatch.setattr(ray, "get", watched)
+    shards = [ray.put(shard) for shard in distributed.split(table, "customer", workers)]
+    same(alone["recommender"], left(on_ray.fit(estimator("recommender"), shards)))
+    tables = [it for it in seen if isinstance(it, pa.Table)]
+    assert [(len(it), set(it.column_names)) for it in tables] == [(0, columns)]
+    assert all(isinstance(it, (pa.Table, list)) for it in seen)
+    assert all(isinstance(partial, bytes) for it in seen if isinstance(it, list) for partial in it)
+    texts = on_ray._head(["a line", "another line"]), on_ray._head([table])
+    assert texts[0] == [] and len(texts[1][0]) == 0
+    assert len(on_ray._head(table.to_pandas())) == 0 and on_ray._head("path") == "path"
+
+    folder = tmp_path / "run"
+    task = distributed.plan(estimator("recommender"), folder)
+    assert task is not None
+    (folder / "planned.json").write_text(
+        (folder / "planned.json").read_text().replace('"shards": null', '"shards": 3')
+    )
+    fitting = estimator("recommender", folder=folder)
+    assert shards_of_begun(fitting) == 3
+    blocks = [table.slice(start, 500) for start in range(0, len(table), 500)]
+    with pytest.raises(SettingsError, match="begun with 3 shards"):
+        on_ray.fit(fitting, blocks, unit="customer", shards=4)
+    same(alone["recommender"], left(on_ray.fit(fitting, blocks, unit="customer")))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -34,6 +34,10 @@ _PLANNED = "planned.json"
 _CERTIFICATE = "certificate.json"
 #: What workers need for the round that comes next.
 _TASK = "task"
+#: What the folder of a run has that can go on.
+_SETTINGS = "settings.json"
+#: A run that is begun, until its folder is whole.
+_RUN = "run"
 
 
 def plan(
@@ -55,49 +59,100 @@ def plan(
     bytes or None
         The task: what workers need to :func:`count`. None if the run is finished.
     """
-    return _planned(estimator, Path(folder), like, f"{os.fspath(folder)}.")
+    return _planned(estimator, Path(folder), like, f"{os.fspath(folder)}.", None)
 
 
 def _planned(
-    estimator: PrivateEstimator, folder: Path, like: Any, beside: str
+    estimator: PrivateEstimator, folder: Path, like: Any, beside: str, shards: int | None
 ) -> bytes | None:
-    """Plan, with files of lists whose names begin by `beside`."""
+    """Plan, with files of lists whose names begin by `beside`, for so many shards where that is known."""
     fitting = estimator._fitting(os.curdir if like is None else like)
     fitting = replace(fitting, lists={name: list(them) for name, them in fitting.lists.items()})
     folder.parent.mkdir(parents=True, exist_ok=True)
     options = estimator._options(fitting, beside)
     options = {name: value for name, value in options.items() if name != "data"}
     words = [fitting.command, *flags({**options, "threads": estimator.threads})]
-    planned = json.dumps([words, fitting.lists])
+    planned = {"words": words, "lists": fitting.lists, "shards": shards}
+    planned = json.loads(json.dumps(planned))
+    begun = _begun(folder)
     if folder.exists() and any(folder.iterdir()):
-        return _of_begun(folder, planned)
-    # A folder is there as a whole or not at all; the key of one that was left half made was never used.
-    begun = Path(f"{folder}.begun")
+        _check_planned(folder, planned, folder)
+        shutil.rmtree(begun, ignore_errors=True)
+        return _organza.current(folder)
+    # A folder is there as a whole or not at all. One that was left half made has the key of the run, under which it may be on the ledger of a
+    # data set already: so it is gone on with. Settings are written before that.
+    run = begun / _RUN
+    if (run / _SETTINGS).exists():
+        _check_planned(begun, planned, folder)
+    else:
+        shutil.rmtree(begun, ignore_errors=True)
+        begun.mkdir(mode=0o700)
+        _write_planned(begun, planned)
+    try:
+        is_there = (run / "private" / _TASK).exists()
+        task = _organza.current(run) if is_there else _organza.begin(words, str(run))
+    finally:
+        if not (run / _SETTINGS).exists():
+            shutil.rmtree(begun, ignore_errors=True)
+    _write_planned(run, planned)
+    os.replace(run, folder)
     shutil.rmtree(begun, ignore_errors=True)
-    task = _organza.begin(words, str(begun))
-    with open(os.open(begun / _PLANNED, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
-        file.write(planned)
-    os.replace(begun, folder)
     return task
 
 
-def _of_begun(folder: Path, planned: str) -> bytes | None:
-    """Give the task of a run that was begun before."""
-    try:
-        before = (folder / _PLANNED).read_text()
-    except FileNotFoundError:
+def _begun(folder: Path) -> Path:
+    """Give where a run is begun: the folder `run`, and beside it what it was planned with."""
+    return Path(f"{folder}.begun")
+
+
+def _write_planned(place: Path, planned: dict[str, Any]) -> None:
+    """Write what a run was planned with: as a whole or not at all, for the owner alone."""
+    half = place / f"{_PLANNED}.half"
+    with open(os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        json.dump(planned, file)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(half, place / _PLANNED)
+
+
+def _check_planned(place: Path, planned: dict[str, Any], folder: Path) -> None:
+    """Refuse to go on with a run that was begun by other settings, or of another number of shards."""
+    before = _planned_before(place)
+    if before is None:
         raise SettingsError(
             f"{folder} is not empty, and has no run in shards that could go on: name another `folder`"
-        ) from None
-    if before != planned:
+        )
+    of = before["shards"], planned["shards"]
+    if {**before, "shards": None} != {**planned, "shards": None}:
         raise SettingsError(
             f"the run in {folder} was begun by other settings: name another `folder`, or the same settings"
         )
-    if not (folder / _CERTIFICATE).exists() or (folder / "private" / _TASK).exists():
-        return (folder / _TASK).read_bytes()
-    # It has no private part any more: it is finished, but for what workers do not need any more.
-    (folder / _TASK).unlink(missing_ok=True)
-    return None
+    if None not in of and of[0] != of[1]:
+        raise SettingsError(
+            f"the run in {folder} was begun with {of[0]} shards, and these are {of[1]}: give the same ones, or name another `folder`"
+        )
+
+
+def _planned_before(place: Path) -> dict[str, Any] | None:
+    """Give what the run in a folder was planned with, if it is there."""
+    try:
+        before = json.loads((place / _PLANNED).read_text())
+    except FileNotFoundError:
+        return None
+    # A list is of steps, which go on in their own way.
+    return before if isinstance(before, dict) else None
+
+
+def shards_of_begun(estimator: PrivateEstimator) -> int | None:
+    """Give the number of shards of the run in the folder of an estimator, if it was begun and has one."""
+    if estimator.folder is None:
+        return None
+    folder = Path(estimator.folder)
+    begun = _begun(folder)
+    place = begun if (begun / _RUN / _SETTINGS).exists() else folder
+    before = _planned_before(place)
+    shards: int | None = None if before is None else before["shards"]
+    return shards
 
 
 def count(
@@ -218,7 +273,7 @@ def fit(
         tasks = [(for_shard(task, number), number, data) for number, data in numbered]
         return list(map(partial(_counted, len(parts)), tasks))
 
-    return fitted(estimator, counted, parts[0], parts)
+    return fitted(estimator, counted, parts[0], parts, len(parts))
 
 
 def _counted(shards: int, numbered: tuple[bytes, int, Any]) -> bytes:
@@ -245,7 +300,7 @@ def rounds(
     estimator
         Fitted: the same seed gives the same bits as on one machine.
     """
-    return fitted(estimator, partials, like, partials)
+    return fitted(estimator, partials, like, partials, None)
 
 
 def unit_of(estimator: PrivateEstimator) -> str:
@@ -262,14 +317,16 @@ def fitted(
     partials: Callable[[bytes], Sequence[bytes]],
     like: Any,
     source: Any,
+    shards: int | None,
 ) -> Estimator:
-    """Fit by rounds to data that the user gave as `source`, by which they are known again."""
+    """Fit by rounds, of so many shards where that is known, to data that the user gave as `source`, by which they are known again."""
     if estimator._spends_unseen(estimator._fitting(os.curdir if like is None else like)):
         warn_of_another_fit(type(estimator).__name__, source, estimator.epsilon)
     own = estimator.folder is None
     place = Path(tempfile.mkdtemp(prefix="organza-")) / "run" if own else Path(estimator.folder)
     try:
-        task = _planned(estimator, place, like, f"{place.parent}/" if own else f"{place}.")
+        beside = f"{place.parent}/" if own else f"{place}."
+        task = _planned(estimator, place, like, beside, shards)
         while task is not None:
             task, _ = merge(place, partials(task))
         if not (place / _CERTIFICATE).exists():

@@ -18,9 +18,17 @@ from typing import Any, TypeVar
 import ray
 
 from organza import _organza
-from organza._data import is_path
+from organza._data import first_of, is_path, is_table
 from organza._estimator import PrivateEstimator
-from organza.distributed._rounds import _handed, count, fitted, for_shard, join, unit_of
+from organza.distributed._rounds import (
+    _handed,
+    count,
+    fitted,
+    for_shard,
+    join,
+    shards_of_begun,
+    unit_of,
+)
 from organza.distributed._shards import split_by
 from organza.distributed._steps import Answer, StepWorker, trained
 from organza.exceptions import DataError, SettingsError
@@ -51,7 +59,8 @@ def fit(
         A data set is split by its units. So is an iterable if `unit` is given; otherwise its members are the shards, as
         :func:`organza.distributed.split` gives them.
     shards : int, optional
-        How many shards a data set is split into, or how many actors there are: as many as it has blocks, unless you say so.
+        How many shards a data set is split into, or how many actors there are: as many as it has blocks, unless you say so. A run that goes on
+        keeps the number that it was begun with.
     unit : str, optional
         The column that names the unit of a row: the `user_column` of the estimator, unless you say so.
     fan_in : int, default=8
@@ -86,13 +95,18 @@ def fit(
             by_worker = _pieces(parts, own, count, every, _organza.worker_of)
             trained(estimator, lambda jobs: ActorsOfRay(jobs, by_worker, options), count, data)
             return estimator
-        pieces = _pieces(parts, own, shards or len(parts), every, _organza.shard_of)
+        # A data set may have other blocks when a driver is started again.
+        of = shards or shards_of_begun(estimator) or len(parts)
+        pieces = _pieces(parts, own, of, every, _organza.shard_of)
         like = ray.get(ray.remote(_head).options(**every).remote(pieces[0][0]))
     elif shards is not None:
         raise SettingsError("`shards` is for what is split: name the column of the units by `unit`")
     else:
         pieces = [[part] for part in parts]
-        like = ray.get(parts[0]) if isinstance(parts[0], ray.ObjectRef) else parts[0]
+        like = parts[0]
+        if isinstance(like, ray.ObjectRef):
+            # The driver has the key of the noise, and sees no rows.
+            like = ray.get(ray.remote(_head).options(**every).remote(like))
     counting = ray.remote(_count).options(**every)
     joining = ray.remote(_join).options(**every)
 
@@ -107,7 +121,7 @@ def fit(
         found: list[bytes] = ray.get(partials)
         return found
 
-    return fitted(estimator, counted, like, data)
+    return fitted(estimator, counted, like, data, len(pieces))
 
 
 class ActorsOfRay:
@@ -192,9 +206,14 @@ def _table(part: Any) -> Any:
     return part if isinstance(part, pa.Table) else pa.table(part)
 
 
-def _head(table: Any) -> Any:
-    """Give a table without rows: what a driver looks at holds no data."""
-    return table.slice(0, 0)
+def _head(part: Any) -> Any:
+    """Give what is of the same kind, without rows: what a driver looks at holds no data."""
+    if is_path(part):
+        return part
+    if is_table(part):
+        return _table(part).slice(0, 0)
+    first, _ = first_of(part)
+    return [_table(first).slice(0, 0)] if is_table(first) else []
 
 
 def _count(task: bytes, number: int, shards: int, *pieces: Any) -> bytes:

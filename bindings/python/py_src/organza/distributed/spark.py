@@ -16,7 +16,7 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from organza._estimator import PrivateEstimator
-from organza.distributed._rounds import count, fitted, join, unit_of
+from organza.distributed._rounds import count, fitted, join, shards_of_begun, unit_of
 from organza.distributed._shards import shards_of
 from organza.exceptions import SettingsError
 
@@ -64,6 +64,7 @@ def fit(
         Fitted: the same seed gives the same bits as on one machine.
     """
     unit = unit or unit_of(estimator)
+    shards = shards or shards_of_begun(estimator)
     if shards is None:
         shards = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
     schema = frame.limit(0).toArrow().schema
@@ -80,7 +81,7 @@ def fit(
                 partials = partials.repartition(fan_in).mapInArrow(_joins, _PARTIALS)
             return [bytes(row["partial"]) for row in partials.collect()]
 
-        return fitted(estimator, counted, schema.empty_table(), frame)
+        return fitted(estimator, counted, schema.empty_table(), frame, shards)
     finally:
         parts.unpersist()
 
