@@ -80,12 +80,9 @@ def fit(
     if not ray.is_initialized():
         ray.init()
     every = {"max_retries": retries, "num_cpus": 1, **(options or {})}
-    own = unit
-    if hasattr(data, "to_arrow_refs"):
-        own = unit or unit_of(estimator)
-        parts = data.to_arrow_refs()
-    else:
-        parts = list(data)
+    is_dataset = hasattr(data, "to_arrow_refs")
+    parts = data.to_arrow_refs() if is_dataset else list(data)
+    own = unit or unit_of(estimator) if is_dataset or estimator._takes_steps() else unit
     if not parts:
         raise DataError("there are no shards")
     like: Any = None
