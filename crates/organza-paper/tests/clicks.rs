@@ -78,12 +78,16 @@ fn both_keep_to_the_budget_and_say_what_is_public() {
 /// mistake of a sign. The twin goes the other way.
 #[test]
 fn selective_sgd_learns_where_there_is_next_to_no_noise() {
-    let selective = SelectiveSgd { hits: 100, threshold: 0.0, bound: 1.0 };
+    let data = Clicks::made_up([2_000, 60, 4_000], 20, 7);
+    let selective = SelectiveSgd { hits: 200, threshold: 0.0, bound: 1.0 };
     let mut asked = settings(ComparedMethod::Selective(selective));
-    asked.of.privacy.epsilon = Some(1e7);
-    asked.of.training.steps = Some(60);
-    let model = Run::fit(asked, clicks()).unwrap().model;
-    let area = |weights: &[f32]| clicks().area(&FlatRows::new(clicks().shape().unwrap(), weights));
+    (asked.of.privacy.epsilon, asked.of.privacy.units) = (Some(1e7), Some(2_000));
+    let training = &mut asked.of.training;
+    (training.batch, training.steps) = (200.0, Some(200));
+    training.optimizer = OptimizerSettings::Sgd { learning_rate: 2.0 };
+    let model = Run::fit(asked, data.clone()).unwrap().model;
+    let shape = data.shape().unwrap();
+    let area = |weights: &[f32]| data.area(&FlatRows::new(shape.clone(), weights));
     let away: Vec<f32> = model.iter().map(|weight| -weight).collect();
     assert!(area(&model) > 0.6, "{}", area(&model));
     assert!(area(&away) < 0.4, "{}", area(&away));

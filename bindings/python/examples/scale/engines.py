@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from organza import Recommender, Typeahead, WordVectors
+from organza import ClickModel, Recommender, Typeahead, WordVectors
 from organza.distributed import count, join, merge, plan, split
 
 #: Of a run's files, those that tell of time and memory, or are made from such figures.
@@ -54,13 +54,22 @@ def messages(persons: int) -> Any:
     return pa.table({"person": who, "text": texts})
 
 
+def shown(persons: int) -> Any:
+    """Give made-up rows of what was shown: eight categories by Zipf's law, two of which decide about clicks."""
+    draw = np.random.default_rng(2)
+    who = np.repeat(np.arange(persons, dtype=np.int64), 10)
+    columns = {f"category {place}": zipf(draw, 1_000, len(who)) for place in range(8)}
+    odds = columns["category 0"] % 5 + columns["category 1"] % 3
+    return pa.table({"person": who, **columns, "clicked": (draw.random(len(who)) < odds / 8).astype(np.int64)})
+
+
 @dataclass(frozen=True)
 class Fit:
     """What is fitted, and to what: seeded, so that bits can be compared."""
 
     name: str
     kind: Any
-    columns: dict[str, str]
+    columns: dict[str, Any]
     table: Any
 
     def estimator(self, folder: Path) -> Any:
@@ -73,10 +82,13 @@ def fits(persons: int) -> list[Fit]:
     texts = messages(persons)
     text = {"text_column": "text", "user_column": "person"}
     shop = {"user_column": "person", "item_column": "item"}
+    categories = [f"category {place}" for place in range(8)]
+    clicks = {"user_column": "person", "label_column": "clicked", "categories": categories}
     return [
         Fit("recommender", Recommender, shop, events(persons)),
         Fit("typeahead", Typeahead, text, texts),
         Fit("word embeddings", WordVectors, text, texts),
+        Fit("click model", ClickModel, clicks, shown(persons)),
     ]
 
 
