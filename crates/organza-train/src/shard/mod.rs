@@ -6,7 +6,7 @@
 //!            └─ count: the run on one shard ──▶ partial ─┘
 //! ```
 //!
-//! Each of them is the ordinary run of the application, with an [`Exchange`](organza_mechanism::Exchange) where sums meet noise. So the same seed
+//! Each of them is the ordinary run of the application, with an [`Exchange`] where sums meet noise. So the same seed
 //! gives the same bits on one machine and on any number of them, and whatever a run refuses or charges, a run of shards does.
 //!
 //! # Privacy
