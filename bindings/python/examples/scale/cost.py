@@ -67,6 +67,8 @@ class Round:
     sizes: list[int] = field(default_factory=list)
     merging: float = 0.0
     memory: float = 0.0
+    #: The items of the table, of the round of pairs.
+    items: int = 0
 
 
 def measured(users: int, items: int, each: int, shards: int, epsilon: float) -> list[Round]:
@@ -93,6 +95,7 @@ def measured(users: int, items: int, each: int, shards: int, epsilon: float) -> 
             said, now.merging, memory = tool("shard", "merge", run, *parts, "--json")
             state = json.loads(said)
             rounds.append(now)
+        rounds[-1].items = len((run / "items.txt").read_text().splitlines())
         return rounds
 
 

@@ -22,7 +22,7 @@ from organza import ClickModel, Recommender, Typeahead, WordVectors
 from organza.distributed import count, join, merge, plan, split
 
 #: Of a run's files, those that tell of time and memory, or are made from such figures.
-NOT_RELEASED = ("summary.json", "report.html", "metrics.jsonl", "settings.json")
+NOT_RELEASED = ("summary.json", "report.html", "metrics.jsonl", "settings.json", "planned.json")
 #: How many partials a task joins.
 FAN_IN = 4
 

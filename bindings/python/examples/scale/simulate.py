@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import heapq
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from cost import FAN_IN, NETWORK, TABLE, Round, measured
@@ -19,9 +20,29 @@ from cost import FAN_IN, NETWORK, TABLE, Round, measured
 
 def distinct(draws: float, items: int) -> float:
     """Give how many different items so many events have, expected, by the law of `cost.events`."""
+    return float((1 - np.exp(draws * np.log1p(-probabilities(items)))).sum())
+
+
+def probabilities(items: int) -> Any:
+    """Give how likely each item is, by the law of `cost.events`, the likeliest first."""
     ranks = np.arange(items - 1, dtype=np.float64)
-    each = np.log((ranks + 2) / (ranks + 1)) / np.log(items)
-    return float((1 - np.exp(draws * np.log1p(-each))).sum())
+    return np.log((ranks + 2) / (ranks + 1)) / np.log(items)
+
+
+def filled(users: float, table: int, items: int, each: int) -> float:
+    """Give how many cells of a table of the most frequent items are not empty, expected."""
+    own = probabilities(items)[:table]
+    total = 0.0
+    for place in range(len(own)):
+        both = each**2 * own[place] * own[place:]
+        total += float((1 - np.exp(-users * np.minimum(both, 1.0))).sum())
+    return total
+
+
+def table_of(users: float, bar: float, items: int, each: int) -> int:
+    """Give the items that so many users have often enough to be in the table."""
+    often = users * (1 - (1 - probabilities(items)) ** each)
+    return int(np.clip((often >= bar).sum(), 2, TABLE))
 
 
 @dataclass(frozen=True)
@@ -34,9 +55,11 @@ class Constants:
     pairs: tuple[float, float]
     #: Bytes of a partial of a look for each different item of the shard.
     of_name: float
-    #: Bytes of a partial of pairs for each cell of the table.
+    #: How many users have the rarest item of the table.
+    bar: float
+    #: Bytes of a partial of pairs for each cell that is not empty.
     of_cell: float
-    #: Seconds of a merge for each byte of partials, of looks and of pairs, and beside these.
+    #: Seconds to start a merge of a look, and for each byte of its partials; of pairs, for each cell of the table.
     merging: tuple[float, float]
     merging_pairs: tuple[float, float]
 
@@ -49,10 +72,9 @@ def line(places: list[float], values: list[float]) -> tuple[float, float]:
     return (float(start), float(slope)) if start > 0 else (0.0, float(np.dot(places, values) / np.dot(places, places)))
 
 
-def cells(items: int) -> float:
-    """Give the cells of a table of as many items as may stand in it."""
-    most = min(items, TABLE)
-    return most * (most + 1) / 2
+def cells(table: int) -> float:
+    """Give the cells of a table of so many items."""
+    return table * (table + 1) / 2
 
 
 def learned(runs: list[tuple[int, list[Round]]], items: int, each: int, shards: int) -> Constants:
@@ -64,16 +86,22 @@ def learned(runs: list[tuple[int, list[Round]]], items: int, each: int, shards: 
     def mean_look(rounds: list[Round]) -> float:
         return float(np.mean([np.mean(it.seconds) for it in rounds]))
 
+    bars = [
+        count * (1 - (1 - probabilities(items)[min(it.items, items - 1) - 1]) ** each)
+        for (count, _), it in zip(runs, pairs, strict=True)
+    ]
+    own_cells = [filled(count, it.items, items, each) for count, it in zip(users, pairs, strict=True)]
     names = [np.mean([np.mean(it.sizes) for it in rounds]) / distinct(count * each, items) for rounds, count in zip(looks, users, strict=True)]
     return Constants(
         look=line(users, [mean_look(rounds) for rounds in looks]),
         pairs=line(users, [float(np.mean(it.seconds)) for it in pairs]),
         of_name=float(np.mean(names)),
-        of_cell=float(np.mean([np.mean(it.sizes) / cells(items) for it in pairs])),
+        bar=float(np.mean(bars)),
+        of_cell=float(np.mean([np.mean(it.sizes) / own for it, own in zip(pairs, own_cells, strict=True)])),
         merging=line(
             [float(sum(it.sizes)) for rounds in looks for it in rounds], [it.merging for rounds in looks for it in rounds]
         ),
-        merging_pairs=line([float(sum(it.sizes)) for it in pairs], [it.merging for it in pairs]),
+        merging_pairs=line([cells(it.items) for it in pairs], [it.merging for it in pairs]),
     )
 
 
@@ -84,8 +112,9 @@ def predicted(known: Constants, users: int, items: int, each: int, shards: int, 
     look.sizes = [round(known.of_name * distinct(own * each, items))] * shards
     look.merging = known.merging[0] + known.merging[1] * sum(look.sizes)
     pairs = Round("pairs", [known.pairs[0] + known.pairs[1] * own] * shards)
-    pairs.sizes = [round(known.of_cell * cells(items))] * shards
-    pairs.merging = known.merging_pairs[0] + known.merging_pairs[1] * sum(pairs.sizes)
+    pairs.items = table_of(users, known.bar, items, each)
+    pairs.sizes = [round(known.of_cell * filled(own, pairs.items, items, each))] * shards
+    pairs.merging = known.merging_pairs[0] + known.merging_pairs[1] * cells(pairs.items)
     return [look] * (rounds - 1) + [pairs]
 
 
@@ -122,6 +151,7 @@ def main() -> None:
         found = measured(users, items, each, asked.shards, asked.epsilon)
         expected = predicted(known, users, items, each, asked.shards, len(found))
         figures = {
+            "items of the table": [float(rounds[-1].items) for rounds in (expected, found)],
             "CPU of all counts, s": [sum(sum(it.seconds) for it in rounds) for rounds in (expected, found)],
             "bytes of all partials, MB": [sum(sum(it.sizes) for it in rounds) / 1e6 for rounds in (expected, found)],
             "all merges, s": [sum(it.merging for it in rounds) for rounds in (expected, found)],
