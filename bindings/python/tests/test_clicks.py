@@ -93,6 +93,12 @@ def test_steps_by_workers(tmp_path: Path) -> None:
     assert kept(distributed.fit(steps(folder=tmp_path / "run"), cut)) == whole
     with pytest.raises(SettingsError, match="not empty"):
         distributed.fit(steps(folder=tmp_path / "run"), cut)
+    import pyarrow.csv
+
+    pyarrow.csv.write_csv(table, tmp_path / "shown.csv")
+    assert kept(distributed.fit(steps(), [tmp_path / "shown.csv"])) == whole
+    with pytest.raises(SettingsError, match="one path"):
+        distributed.fit(steps(), [tmp_path / "shown.csv", tmp_path / "shown.csv"])
     with pytest.raises(SettingsError, match="units"):
         distributed.fit(model(method="dpsgd"), [table])
 
@@ -106,6 +112,8 @@ def test_what_cannot_be_used_is_refused_before_anything_is_charged(tmp_path: Pat
         model().fit(table, [1])
     with pytest.raises(DataError):
         model(categories=["nothing"]).fit(table)
+    with pytest.raises(DataError):
+        distributed.fit(steps(categories=["nothing"]), [table])
     with pytest.raises(DataError, match="table"):
         model().fit([[1.0, 2.0]])
     ledger = Ledger.create(tmp_path / "shown.ledger", "shown", epsilon=1.0, delta=1e-5)

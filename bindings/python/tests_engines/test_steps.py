@@ -17,6 +17,7 @@ from test_kills import Killer, cluster, nothing_left
 
 from organza import distributed
 from organza.distributed.ray import fit
+from organza.exceptions import OrganzaError
 
 __all__ = ["cluster"]
 
@@ -44,6 +45,8 @@ def test_any_number_of_actors(here: dict[str, bytes]) -> None:
     assert charges(here) > 1
     ray.init(address="local", num_cpus=4, include_dashboard=False, log_to_driver=False)
     try:
+        with pytest.raises(OrganzaError, match="nothing"):
+            fit(estimator("steps").set_params(categories=["nothing"]), [table], shards=2)
         for count in (1, 2, 4):
             blocks = [table.slice(0, 100 * count), table.slice(100 * count)]
             fitted = fit(estimator("steps"), blocks, unit=unit_of("steps"), shards=count)

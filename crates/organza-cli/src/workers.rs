@@ -14,8 +14,8 @@ use anyhow::Context;
 use organza_clicks::{ClickData, ClickRun, ClickTask, Settings};
 use organza_data::Shard;
 use organza_data::table::HANDED_OVER;
-use organza_train::RunFolder;
 use organza_train::remote::{Job, RemoteError, Reply, StepDriver, StepWorker};
+use organza_train::{RunFolder, SessionError};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::ffi::OsString;
 use std::ops::Range;
@@ -60,7 +60,7 @@ impl Driver {
         };
         let output = Output::silent(caller);
         let settings = command.checked(&output)?;
-        let nobody = ClickData::of_nobody(&settings).map_err(anyhow::Error::from_boxed)?;
+        let nobody = ClickData::of_nobody(&settings).map_err(SessionError::from)?;
         let driver = StepDriver::open(settings.clone(), nobody, folder).map_err(of_run)?;
         let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
         let (folder, begun) = (folder.to_owned(), Instant::now());
@@ -157,8 +157,8 @@ impl Worker {
         let job = Job::from_bytes(parts.1)?;
         let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
         let worker = pool.install(|| -> anyhow::Result<_> {
-            let data = rows.clicks(&settings, ALL_ROWS).map_err(anyhow::Error::from_boxed)?;
-            let task = ClickTask::new(&settings, data).map_err(anyhow::Error::from_boxed)?;
+            let data = rows.clicks(&settings, ALL_ROWS).map_err(SessionError::from)?;
+            let task = ClickTask::new(&settings, data).map_err(SessionError::from)?;
             let names: Vec<String> = task.unit_names().into_iter().map(str::to_owned).collect();
             Ok(StepWorker::new(task, names, &job)?)
         })?;

@@ -264,8 +264,10 @@ def fit(
     if not parts:
         raise DataError("there are no shards")
     if estimator._takes_steps():
-        here = WorkersHere
-        trained(estimator, lambda jobs: here([StepWorker(jobs[0], _handed(parts))]), 1, parts)
+        if len(parts) > 1 and is_path(parts[0]):
+            raise SettingsError("steps on this machine take tables, or one path: a folder is all tables in it")
+        data = _handed(parts[0] if is_path(parts[0]) else parts)
+        trained(estimator, lambda jobs: WorkersHere([StepWorker(jobs[0], data)]), 1, parts)
         return estimator
     numbered = list(enumerate(parts))
 

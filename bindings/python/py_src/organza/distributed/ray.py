@@ -137,6 +137,7 @@ class ActorsOfRay:
         # Kept, so that an actor that is started again finds its rows.
         self._pieces, self._jobs = pieces, jobs
         self._asked: dict[Any, tuple[int, bytes, bytes | None]] = {}
+        self._begun: dict[int, Any] = {}
 
     def tell(self, number: int, order: bytes, rows: bytes | None) -> None:
         """Have an actor answer."""
@@ -150,7 +151,10 @@ class ActorsOfRay:
             answer: Answer | None = ray.get(first)
             if answer is not None:
                 return number, answer
-            self._actors[number].begin.remote(self._jobs[number])
+            if number in self._begun:
+                # It failed, or the actor was started again since.
+                ray.get(self._begun[number])
+            self._begun[number] = self._actors[number].begin.remote(self._jobs[number])
             self.tell(number, order, rows)
 
 
