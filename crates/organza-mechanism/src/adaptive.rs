@@ -6,6 +6,7 @@ use crate::plan::{NoiseSettings, Plan, PlanError, PlanSettings, positive};
 use crate::random::{RandomSource, Secret};
 use crate::sample::IntegerNoise;
 use organza_ledger::Neighbouring;
+use serde::{Deserialize, Serialize};
 
 /// Of 1 / z^2, the part that the count of units within the clip takes: 1 / 64 makes the other noise 0.8 % larger, and
 /// gives the count of b units a deviation of 4 z.
@@ -19,7 +20,8 @@ const RATE: f64 = 0.2;
 
 /// How the clip follows a quantile (Andrew, Thakkar, McMahan and Ramaswamy 2021, "Differentially Private Learning with
 /// Adaptive Clipping").
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct AdaptiveClip {
     /// The part of the units whose gradients are to be within the clip.
     pub quantile: f64,

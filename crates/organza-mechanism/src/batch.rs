@@ -11,6 +11,7 @@ use crate::owed::{Deferral, DeferredGrid, OwedNoise, TouchedRows};
 use crate::plan::Plan;
 use crate::random::{Purpose, RandomSource, Secret};
 use crate::sample::{below, poisson_subset};
+use crate::scores::Candidates;
 use crate::select::Choice;
 use organza_ledger::{Charge, Charged};
 use std::ops::Range;
@@ -251,12 +252,13 @@ impl BatchSum {
             Some(by) => {
                 let mut random = source.secret(Secret::Selection, self.step).shard(0);
                 let mut indices = std::mem::take(indices);
-                selector.select(sum, &mut random, workspace, &mut indices);
+                selector.select(Candidates::OfSum(sum), &mut random, workspace, &mut indices);
                 indices.extend(sum.shape().dense(by));
                 Choice::Some { by, indices }
             }
         };
-        Selected { step: self.step, grid: self.grid, run: self.run, memory: self.memory, selection }
+        let Self { step, grid, run, memory } = self;
+        Selected { step, grid, run, memory, selection, squares: None }
     }
 }
 
@@ -268,11 +270,13 @@ impl std::fmt::Debug for BatchSum {
 
 /// A sum with what was selected of it; the selection is private, the sum still is not.
 pub struct Selected {
-    step: u64,
-    grid: Grid,
-    run: Arc<Run>,
-    memory: Lease,
-    selection: Choice,
+    pub(crate) step: u64,
+    pub(crate) grid: Grid,
+    pub(crate) run: Arc<Run>,
+    pub(crate) memory: Lease,
+    pub(crate) selection: Choice,
+    /// The squares of all that was selected, where that is in other places too.
+    pub(crate) squares: Option<u128>,
 }
 
 impl Selected {
@@ -283,7 +287,7 @@ impl Selected {
 
     /// The second clip and the noise, on what was selected and nothing else.
     pub fn noise(self) -> Noised {
-        Noised::release(self.run, self.memory, self.selection, self.step, self.grid)
+        Noised::release(self)
     }
 
     /// The noise on touched rows alone, where that on all others is left for later; `None` if `owed` is the

@@ -107,6 +107,23 @@ impl Due {
         Self { charge, turn: source.turn(), source, choices }
     }
 
+    /// Of the rows of a range, whose steps are charged by a driver, and whose key is that of `source`.
+    pub(crate) fn of_range(
+        source: &RandomSource,
+        event: &Event,
+        neighbouring: Neighbouring,
+    ) -> Self {
+        let charge = Charge::once("rows of a range", event.clone())
+            .with_key(source.fingerprint())
+            .for_neighbours(neighbouring);
+        Self { charge, turn: source.turn(), source: source.clone(), choices: source.choices() }
+    }
+
+    /// Whether it is the turn of `step`, which a driver was shown the charge of; afterwards it no longer is.
+    pub(crate) fn take_turn(&self, step: u64) -> bool {
+        self.turn.take(step)
+    }
+
     /// The charge for `steps`.
     pub(crate) fn charge(&self, steps: Range<u64>) -> Charge {
         let length = steps.end.saturating_sub(steps.start);

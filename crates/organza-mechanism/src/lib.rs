@@ -91,6 +91,7 @@ mod noised;
 mod owed;
 mod plan;
 pub mod random;
+pub mod ranges;
 mod release;
 mod row_index;
 mod row_words;

@@ -182,6 +182,11 @@ impl Noise {
         matches!(self.settings, NoiseSettings::Gaussian { second_clip: None, .. })
     }
 
+    /// Whether what was selected is clipped again.
+    pub(crate) fn has_second_clip(&self) -> bool {
+        self.second_clip.is_finite()
+    }
+
     /// One step of the released grid, in the averaged gradient.
     pub(crate) fn released_step(&self) -> f64 {
         libm::ldexp(self.grid.step(), -self.fine)
@@ -190,7 +195,7 @@ impl Noise {
     /// The projection of values whose squares sum to `squares`, exact in integers so that the norm errs by
     /// its square root's rounding alone.
     pub(crate) fn projection(&self, squares: impl FnOnce() -> u128) -> Projection {
-        if self.second_clip.is_infinite() {
+        if !self.has_second_clip() {
             return Projection::None;
         }
         let norm = (squares() as f64).sqrt();
@@ -203,7 +208,7 @@ impl Noise {
 
     /// The largest size after the second clip of values up to `largest`.
     pub(crate) fn largest_projected(&self, largest: f64) -> f64 {
-        if self.second_clip.is_infinite() { largest } else { PROJECTED }
+        if self.has_second_clip() { PROJECTED } else { largest }
     }
 }
 

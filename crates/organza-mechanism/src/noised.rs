@@ -1,9 +1,8 @@
 //! Values with noise: what a step releases.
 
 use crate::adaptive::{Adaptive, ReleasedClip};
-use crate::batch::Run;
+use crate::batch::{Run, Selected};
 use crate::dense::{DenseNoise, DenseRows};
-use crate::grid::Grid;
 use crate::memory::{Lease, Memory};
 use crate::noise::{Projection, squares};
 use crate::random::{Secret, StepRandom};
@@ -57,13 +56,8 @@ impl Noised {
     /// How many coordinates a block of a dense release has; the last may have fewer.
     pub const BLOCK: u64 = BLOCK;
 
-    pub(crate) fn release(
-        run: Arc<Run>,
-        mut memory: Lease,
-        selection: Choice,
-        step: u64,
-        grid: Grid,
-    ) -> Self {
+    pub(crate) fn release(selected: Selected) -> Self {
+        let Selected { run, mut memory, selection, step, grid, squares: of_all } = selected;
         let Run { plan, source, .. } = &*run;
         let noise = plan.noise();
         let random = source.secret(Secret::Noise, step);
@@ -74,13 +68,15 @@ impl Noised {
         let body = match selection {
             Choice::All => {
                 release.list_touched(sum, workspace.rows());
-                let projection = noise.projection(|| squares(sum.all_values()));
+                let projection =
+                    noise.projection(|| of_all.unwrap_or_else(|| squares(sum.all_values())));
                 let largest = noise.largest_projected(sum.largest());
                 Body::Dense { coordinates: sum.shape().coordinates(), projection, largest }
             }
             Choice::Some { by, indices: selected } => {
                 release.gather(sum, by, &selected);
-                let projection = noise.projection(|| squares(release.sums.iter().copied()));
+                let projection = noise
+                    .projection(|| of_all.unwrap_or_else(|| squares(release.sums.iter().copied())));
                 release.sums.iter_mut().for_each(|value| *value = projection.apply(*value));
                 noise.add(&mut release.sums, noise.largest_projected(sum.largest()), &random);
                 release.finish(noise.released_step() * scale);

@@ -1,8 +1,11 @@
 //! The scores that selection compares: how large each candidate is.
 
+use crate::noise::squares;
+use crate::shape::Shape;
 use crate::sum::ClippedSum;
 use serde::{Deserialize, Serialize};
 use std::fmt::Display;
+use std::sync::Arc;
 
 /// What a selection chooses among.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -23,7 +26,88 @@ impl Display for By {
     }
 }
 
-/// A view of a sum as candidates 0..n with scores in grid steps, capped at S0.
+/// What a selection looks at: a sum, or the sizes of its candidates, joined from several places.
+#[derive(Clone, Copy)]
+pub(crate) enum Candidates<'a> {
+    OfSum(&'a ClippedSum),
+    Joined(&'a JoinedSizes),
+}
+
+/// Sizes of all candidates of touched rows, from wherever these rows are, in ascending order.
+pub(crate) struct JoinedSizes {
+    pub(crate) shape: Arc<Shape>,
+    pub(crate) sizes: Vec<Size>,
+}
+
+/// How large a candidate is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Size {
+    pub(crate) candidate: u64,
+    /// Its score without a cap, in grid steps.
+    pub(crate) score: f64,
+    /// The squares of its values, where the second clip needs them.
+    pub(crate) squares: u128,
+    /// The units that count at it, where units count.
+    pub(crate) count: u64,
+}
+
+impl<'a> Candidates<'a> {
+    pub(crate) fn shape(self) -> &'a Shape {
+        match self {
+            Self::OfSum(sum) => sum.shape(),
+            Self::Joined(joined) => &joined.shape,
+        }
+    }
+
+    /// Puts the rows that some unit counted at into `counted`, with their counts, in no order.
+    pub(crate) fn counted_rows(self, counted: &mut Vec<(u32, u64)>) {
+        match self {
+            Self::OfSum(sum) => sum.counted_rows(counted),
+            Self::Joined(joined) => {
+                counted.clear();
+                let sizes = joined.sizes.iter().filter(|size| size.count > 0);
+                counted.extend(sizes.map(|size| (size.candidate as u32, size.count)));
+            }
+        }
+    }
+}
+
+impl JoinedSizes {
+    /// That of a candidate, if its row was touched.
+    pub(crate) fn get(&self, candidate: u64) -> Option<&Size> {
+        let place = self.sizes.binary_search_by_key(&candidate, |size| size.candidate);
+        place.ok().map(|place| &self.sizes[place])
+    }
+}
+
+/// Calls `visit` with the size of each candidate of touched rows, in ascending order; with squares if asked for.
+pub(crate) fn sizes(sum: &ClippedSum, by: By, with_squares: bool, mut visit: impl FnMut(Size)) {
+    let squares_of = |values: &[i64]| match with_squares {
+        true => squares(values.iter().copied()),
+        false => 0,
+    };
+    let mut rows = Vec::new();
+    selectable_rows(sum, &mut rows);
+    for row in rows {
+        let (values, count) = sum.row_with_count(row);
+        let count = count.unwrap_or(0);
+        match by {
+            By::Row => {
+                let (score, squares) = (norm(values), squares_of(values));
+                visit(Size { candidate: u64::from(row), score, squares, count });
+            }
+            By::Coordinate => {
+                let first = sum.shape().row(row).map_or(0, |(first, _)| first);
+                for (candidate, value) in (first..).zip(values) {
+                    let (score, squares) = (value.unsigned_abs() as f64, squares_of(&[*value]));
+                    visit(Size { candidate, score, squares, count });
+                }
+            }
+        }
+    }
+}
+
+/// A view of candidates 0..n with scores in grid steps, capped at S0.
 ///
 /// # Privacy
 /// Both scores are 1-Lipschitz in what they score (|a| in a coordinate; the norm of a row, by the
@@ -31,7 +115,7 @@ impl Display for By {
 /// moves the vector of scores by at most C in L2, and each score by at most min(S0, C).
 /// Candidates of untouched rows all score zero: they are exchangeable and never visited one by one.
 pub(crate) struct Scores<'a> {
-    sum: &'a ClippedSum,
+    of: Candidates<'a>,
     by: By,
     cap: f64,
 }
@@ -45,33 +129,42 @@ pub(crate) struct Run {
 }
 
 impl<'a> Scores<'a> {
-    pub(crate) fn new(sum: &'a ClippedSum, by: By, cap: f64) -> Self {
-        Self { sum, by, cap }
+    pub(crate) fn new(of: Candidates<'a>, by: By, cap: f64) -> Self {
+        Self { of, by, cap }
     }
 
     pub(crate) fn candidates(&self) -> u64 {
-        self.sum.shape().candidates(self.by)
+        self.of.shape().candidates(self.by)
     }
 
     /// The score of any candidate.
     pub(crate) fn score(&self, candidate: u64) -> f64 {
-        let score = match self.by {
-            By::Coordinate => self.sum.value(candidate).unsigned_abs() as f64,
-            By::Row => self.sum.row(candidate as u32).map_or(0.0, norm),
+        let score = match (self.of, self.by) {
+            (Candidates::Joined(joined), _) => joined.get(candidate).map_or(0.0, |size| size.score),
+            (Candidates::OfSum(sum), By::Coordinate) => sum.value(candidate).unsigned_abs() as f64,
+            (Candidates::OfSum(sum), By::Row) => sum.row(candidate as u32).map_or(0.0, norm),
         };
         score.min(self.cap)
     }
 
     /// Puts the candidates of touched rows into `touched`, in ascending order, with their scores.
     pub(crate) fn touched(&self, rows: &mut Vec<u32>, touched: &mut Vec<(u64, f64)>) {
-        self.sorted_rows(rows);
         touched.clear();
+        let sum = match self.of {
+            Candidates::OfSum(sum) => sum,
+            Candidates::Joined(joined) => {
+                let capped = |size: &Size| (size.candidate, size.score.min(self.cap));
+                touched.extend(joined.sizes.iter().map(capped));
+                return;
+            }
+        };
+        selectable_rows(sum, rows);
         for &row in &*rows {
-            let Some(values) = self.sum.row(row) else { continue };
+            let Some(values) = sum.row(row) else { continue };
             match self.by {
                 By::Row => touched.push((u64::from(row), norm(values).min(self.cap))),
                 By::Coordinate => {
-                    let first = self.first(row);
+                    let first = sum.shape().row(row).map_or(0, |(first, _)| first);
                     touched.extend((first..).zip(values).map(|(candidate, value)| {
                         (candidate, (value.unsigned_abs() as f64).min(self.cap))
                     }));
@@ -82,18 +175,20 @@ impl<'a> Scores<'a> {
 
     /// The highest score of a touched candidate; zero if there is none.
     pub(crate) fn highest(&self) -> f64 {
-        let highest = match self.by {
-            By::Coordinate => {
-                self.sum.all_values().map(i64::unsigned_abs).max().unwrap_or(0) as f64
+        let highest = match (self.of, self.by) {
+            (Candidates::Joined(joined), _) => {
+                joined.sizes.iter().map(|size| size.score).fold(0.0, f64::max)
             }
-            By::Row => self.sum.all_rows().map(norm).fold(0.0, f64::max),
+            (Candidates::OfSum(sum), By::Coordinate) => {
+                sum.all_values().map(i64::unsigned_abs).max().unwrap_or(0) as f64
+            }
+            (Candidates::OfSum(sum), By::Row) => sum.all_rows().map(norm).fold(0.0, f64::max),
         };
         highest.min(self.cap)
     }
 
     /// Puts all candidates into `runs`, in ascending order.
     pub(crate) fn runs(&self, rows: &mut Vec<u32>, runs: &mut Vec<Run>) {
-        self.sorted_rows(rows);
         runs.clear();
         let mut push = |first: u64, end: u64, touched: bool| match runs.last_mut() {
             _ if first == end => {}
@@ -101,41 +196,50 @@ impl<'a> Scores<'a> {
             _ => runs.push(Run { first, length: end - first, touched }),
         };
         let mut next = 0;
-        for &row in &*rows {
-            let (first, end) = match self.by {
-                By::Row => (u64::from(row), u64::from(row) + 1),
-                By::Coordinate => {
-                    let length = self.sum.row(row).map_or(0, <[i64]>::len) as u64;
-                    (self.first(row), self.first(row) + length)
-                }
-            };
+        let mut touch = |first: u64, end: u64| {
             push(next, first, false);
             push(first, end, true);
             next = end;
+        };
+        match self.of {
+            Candidates::Joined(joined) => {
+                joined.sizes.iter().for_each(|size| touch(size.candidate, size.candidate + 1));
+            }
+            Candidates::OfSum(sum) => {
+                selectable_rows(sum, rows);
+                for &row in &*rows {
+                    match self.by {
+                        By::Row => touch(u64::from(row), u64::from(row) + 1),
+                        By::Coordinate => {
+                            let (first, length) = sum.shape().row(row).unwrap_or((0, 0));
+                            touch(first, first + length as u64);
+                        }
+                    }
+                }
+            }
         }
         push(next, self.candidates(), false);
     }
 
     /// How many candidates touched rows have.
     pub(crate) fn touched_count(&self) -> u64 {
-        let shape = self.sum.shape();
-        let dense = shape.dense(By::Row).filter_map(|row| self.sum.row(row as u32));
+        let sum = match self.of {
+            Candidates::Joined(joined) => return joined.sizes.len() as u64,
+            Candidates::OfSum(sum) => sum,
+        };
+        let dense = sum.shape().dense(By::Row).filter_map(|row| sum.row(row as u32));
         let of_dense = |row: &[i64]| match self.by {
             By::Coordinate => row.len() as u64,
             By::Row => 1,
         };
-        self.sum.touched(self.by) - dense.map(of_dense).sum::<u64>()
+        sum.touched(self.by) - dense.map(of_dense).sum::<u64>()
     }
+}
 
-    /// Puts the touched rows that hold candidates into `rows`, in ascending order.
-    fn sorted_rows(&self, rows: &mut Vec<u32>) {
-        self.sum.sorted_rows(rows);
-        rows.truncate(rows.partition_point(|row| self.sum.shape().is_selectable(*row)));
-    }
-
-    fn first(&self, row: u32) -> u64 {
-        self.sum.shape().row(row).map_or(0, |(first, _)| first)
-    }
+/// Puts the touched rows that hold candidates into `rows`, in ascending order.
+fn selectable_rows(sum: &ClippedSum, rows: &mut Vec<u32>) {
+    sum.sorted_rows(rows);
+    rows.truncate(rows.partition_point(|row| sum.shape().is_selectable(*row)));
 }
 
 /// Adds the candidates with the given ascending ranks among those of untouched rows.

@@ -102,6 +102,27 @@ impl Shape {
         Ok(Self { selectable: (first.first_row, first.first_coordinate), ..self })
     }
 
+    /// Some of the rows, as tables of their own, in the same order.
+    pub(crate) fn part(&self, rows: Range<u32>) -> Self {
+        let (start, end) = (u64::from(rows.start), u64::from(rows.end));
+        let mut part = Self { tables: Vec::new(), rows: 0, coordinates: 0, selectable: (0, 0) };
+        for table in &self.tables {
+            let first = table.first_row.max(start);
+            let rows = (table.first_row + table.rows).min(end).saturating_sub(first);
+            if rows == 0 {
+                continue;
+            }
+            let (first_row, first_coordinate) = (part.rows, part.coordinates);
+            part.tables.push(Table { first_row, first_coordinate, rows, ..*table });
+            part.rows += rows;
+            part.coordinates += rows * table.dimensions;
+            if table.first_row < self.selectable.0 {
+                part.selectable = (part.rows, part.coordinates);
+            }
+        }
+        part
+    }
+
     /// How many coordinates or rows a selection chooses among: all that are not of dense tables.
     pub fn candidates(&self, by: By) -> u64 {
         match by {
@@ -195,6 +216,25 @@ mod tests {
         }
         assert_eq!(shape.row(10), None);
         assert_eq!(shape.place(24), None);
+    }
+
+    #[test]
+    fn parts_are_the_whole() {
+        let tables = [(3, 4), (2, 1), (5, 2), (4, 3)];
+        let shape = Shape::tables(&tables).and_then(|shape| shape.with_dense(1)).expect("good");
+        assert_eq!(shape.part(0..14), shape);
+        for (start, end) in [(0, 4), (1, 9), (4, 5), (8, 12), (10, 14), (12, 13)] {
+            let (part, (first, _)) = (shape.part(start..end), shape.row(start).expect("inside"));
+            assert_eq!(part.rows(), u64::from(end - start));
+            for row in start..end {
+                let (place, dimensions) = shape.row(row).expect("inside");
+                assert_eq!(part.row(row - start), Some((place - first, dimensions)));
+                assert_eq!(part.is_selectable(row - start), shape.is_selectable(row));
+            }
+            let selectable = shape.candidates(By::Coordinate).saturating_sub(first);
+            assert_eq!(part.candidates(By::Coordinate), selectable.min(part.coordinates()));
+            assert_eq!(part.row(end - start), None);
+        }
     }
 
     #[test]

@@ -5,7 +5,6 @@
 
 use crate::average::Average;
 use crate::folder::{FolderError, RunFolder};
-use crate::run::RunPlan;
 use crate::tables::{List, SavedTables, Tables};
 use organza_mechanism::ReleasedClip;
 use organza_model::tensor_header;
@@ -126,9 +125,9 @@ impl Checkpoint {
         folder.write_with(&folder.private(CHECKPOINT), |file| self.write(file))
     }
 
-    /// Adds the parameters to their average, if the plan has one that they belong to.
-    pub(crate) fn add_to_average(&mut self, plan: &RunPlan) {
-        if plan.average && Average::wants(self.tables.steps(), plan.steps) {
+    /// Adds the parameters to their average, if there shall be one of a run of so many steps, and they belong to it.
+    pub(crate) fn add_to_average(&mut self, average: bool, steps: u64) {
+        if average && Average::wants(self.tables.steps(), steps) {
             self.average.add(self.tables.read().all());
         }
     }

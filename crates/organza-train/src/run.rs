@@ -296,22 +296,7 @@ pub(crate) fn opened<T: Task + ?Sized>(
     purse: Option<&mut Purse>,
     observer: &mut dyn Observer,
 ) -> Result<(Option<Sampler>, Checkpoint), RunError> {
-    opened_as(TRAINING, task, plan, folder, source, initial, purse, observer)
-}
-
-/// The same for steps that are charged under the name of `purpose`.
-#[expect(clippy::too_many_arguments, reason = "they are those of a run")]
-pub(crate) fn opened_as<T: Task + ?Sized>(
-    purpose: &str,
-    task: &T,
-    plan: &RunPlan,
-    folder: Option<&RunFolder>,
-    source: &RandomSource,
-    initial: Vec<f32>,
-    purse: Option<&mut Purse>,
-    observer: &mut dyn Observer,
-) -> Result<(Option<Sampler>, Checkpoint), RunError> {
-    let sampler = plan.method.sampler(purpose, task, source);
+    let sampler = plan.method.sampler(TRAINING, task, source);
     let tables = tables(task, plan, sampler.as_ref(), initial, |charge| {
         Ok(purse.ok_or(RunError::NoPurse)?.charge(charge)?)
     })?;
@@ -452,6 +437,6 @@ pub(crate) fn make_step<T: Task + ?Sized>(
             plain_step(task, source, step, *rate, *expected_batch, plain, tables);
         }
     }
-    state.add_to_average(plan);
+    state.add_to_average(plan.average, plan.steps);
     Ok(())
 }

@@ -5,7 +5,8 @@ use crate::tables::{Reading, Tables};
 use crate::task::Task;
 use organza_ledger::Charged;
 use organza_mechanism::{
-    Batch, BatchSum, NotPaid, PartSum, Purpose, RandomSource, ReleasedClip, Sampler, UnitGradient,
+    Batch, BatchSum, NotPaid, PartSum, Purpose, RandomSource, ReleasedClip, Sampler, Selected,
+    UnitGradient,
 };
 use rayon::prelude::*;
 
@@ -65,8 +66,15 @@ pub(crate) fn draw_batch(
 /// The second half of a step, after the clipped sum.
 pub(crate) fn release(sum: BatchSum, tables: &mut Tables, clip: &mut Option<ReleasedClip>) {
     // M = A(g, gamma): which coordinates or rows this step updates.
-    let selected = sum.select();
+    release_selected(sum.select(), tables, clip);
+}
 
+/// What comes after the selection.
+pub(crate) fn release_selected(
+    selected: Selected,
+    tables: &mut Tables,
+    clip: &mut Option<ReleasedClip>,
+) {
     // Clipped again to S2, with noise on what was selected; w <- w - eta (noised, on M).
     match tables.owed_noise() {
         None => {

@@ -1,22 +1,23 @@
-//! The sum of some buckets as bytes, on its way to where all are joined.
+//! The sum of some buckets on the rows of a range as bytes, on its way to where all are joined.
 //!
 //! ```text
-//! magic, version │ run │ step │ clip │ first bucket, end │ units │ not finite │ within │ rows
-//!     each row, ascending: number │ units that count at it, if any count │ bytes of a value │ values
+//! magic, version │ run │ step │ clip │ first bucket, end │ range of rows │ units │ not finite │ within │ rows
+//!     each row, ascending: number in the range │ units that count at it, if any count │ bytes of a value │ values
 //! checksum of all before
 //! ```
 //!
 //! All numbers are little-endian. Values of a row take as many bytes as the largest of them needs. The bytes are the same
-//! for the same sum, whatever the order in which it was made. *Not private*, their number neither.
+//! for the same sum, whatever the order in which it was made. *Not private*, their number neither. What a worker hands over is such a part of
+//! each range, one after another, each behind its length.
 
 use super::{BUCKETS, BatchOrder};
 use crate::grid::STEPS_OF_CLIP;
+use crate::ranges::RowRanges;
 use crate::sum::ClippedSum;
-use organza_ledger::KeyFingerprint;
 use std::ops::Range;
 use thiserror::Error;
 
-const MAGIC: &[u8; 8] = b"organza\x01";
+const MAGIC: &[u8; 8] = b"organza\x02";
 /// Bytes of the checksum.
 const CHECKSUM: usize = 8;
 
@@ -45,9 +46,36 @@ pub enum PartError {
         /// Its buckets.
         buckets: Range<u16>,
     },
-    /// A worker has other tables than the run.
-    #[error("the worker has tables of another shape than the run: give both the same settings")]
+    /// Whoever has it has other tables than the run, or other rows.
+    #[error(
+        "it is of tables of another shape than those of the run, or of other rows: give all the same settings"
+    )]
     OtherTables,
+    /// Its range has made an offer already.
+    #[error("range {range} of the rows is there already")]
+    DoubleRange {
+        /// The range.
+        range: u16,
+    },
+    /// No driver of the run has sealed it.
+    #[error(
+        "it is not from the driver of this run: noise is drawn for what a driver has charged alone"
+    )]
+    NotSealed,
+    /// The noise of the step was drawn before.
+    #[error(
+        "step {step} or one after it was drawn here before: begin again from the last checkpoint"
+    )]
+    DrawnBefore {
+        /// The step.
+        step: u64,
+    },
+    /// The decision is of another sum.
+    #[error("what was decided is of another sum than that of these rows")]
+    OtherSum,
+    /// The message is of another version.
+    #[error("it is of another version: give all processes of a run the same")]
+    OtherVersion,
     /// A worker has keys of other buckets than those of its units.
     #[error("the worker has keys of buckets {}..{} and units of {}..{}", keys.start, keys.end, units.start, units.end)]
     OtherBuckets {
@@ -59,18 +87,18 @@ pub enum PartError {
 }
 
 /// Reads numbers off bytes.
-pub(super) struct Reader<'a>(pub(super) &'a [u8]);
+pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Reader<'a> {
     const SHORT: PartError = PartError::Damaged("it is too short");
 
-    pub(super) fn take<const N: usize>(&mut self) -> Result<[u8; N], PartError> {
+    pub(crate) fn take<const N: usize>(&mut self) -> Result<[u8; N], PartError> {
         let (taken, rest) = self.0.split_first_chunk().ok_or(Self::SHORT)?;
         self.0 = rest;
         Ok(*taken)
     }
 
-    fn number(&mut self) -> Result<u64, PartError> {
+    pub(crate) fn number(&mut self) -> Result<u64, PartError> {
         Ok(u64::from_le_bytes(self.take()?))
     }
 
@@ -80,21 +108,27 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    pub(super) fn end(&self) -> Result<(), PartError> {
-        if self.0.is_empty() { Ok(()) } else { Err(PartError::Damaged("it is too long")) }
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn end(&self) -> Result<(), PartError> {
+        if self.is_empty() { Ok(()) } else { Err(PartError::Damaged("it is too long")) }
     }
 }
 
 /// What a part is of.
-pub(super) struct PartHeader<'a> {
-    pub(super) order: BatchOrder,
-    pub(super) buckets: Range<u16>,
+pub(crate) struct PartHeader<'a> {
+    pub(crate) order: BatchOrder,
+    pub(crate) buckets: Range<u16>,
+    /// The range of rows.
+    pub(crate) range: u16,
     /// The sum.
     sum: &'a [u8],
 }
 
 impl<'a> PartHeader<'a> {
-    pub(super) fn of(part: &'a [u8]) -> Result<Self, PartError> {
+    pub(crate) fn of(part: &'a [u8]) -> Result<Self, PartError> {
         let whole = part.split_last_chunk::<CHECKSUM>();
         let (body, sum) = whole.ok_or(PartError::Damaged("it is too short"))?;
         if checksum(body) != u64::from_le_bytes(*sum) {
@@ -104,29 +138,64 @@ impl<'a> PartHeader<'a> {
         if reader.take()? != *MAGIC {
             return Err(PartError::Damaged("it is of another version, or not a part"));
         }
-        let run = KeyFingerprint::new(reader.take()?);
-        let (step, clip) = (reader.number()?, f64::from_le_bytes(reader.take()?));
-        let [start, end] = [u16::from_le_bytes(reader.take()?), u16::from_le_bytes(reader.take()?)];
+        let order = BatchOrder::from_reader(&mut reader)?;
+        let mut short = || Ok::<_, PartError>(u16::from_le_bytes(reader.take()?));
+        let [start, end, range] = [short()?, short()?, short()?];
         if start >= end || end > BUCKETS {
             return Err(PartError::Damaged("it is of no buckets"));
         }
-        Ok(Self { order: BatchOrder { run, step, clip }, buckets: start..end, sum: reader.0 })
+        Ok(Self { order, buckets: start..end, range, sum: reader.0 })
     }
 }
 
-/// The bytes of a part.
-pub(super) fn write_part(order: &BatchOrder, buckets: &Range<u16>, sum: &ClippedSum) -> Vec<u8> {
-    let mut bytes = MAGIC.to_vec();
-    bytes.extend(order.to_bytes());
-    bytes.extend(buckets.start.to_le_bytes());
-    bytes.extend(buckets.end.to_le_bytes());
-    sum.write(&mut bytes);
-    bytes.extend(checksum(&bytes).to_le_bytes());
+/// The bytes of the parts of all ranges.
+pub(super) fn write_parts(order: &BatchOrder, buckets: &Range<u16>, sum: &ClippedSum) -> Vec<u8> {
+    let (cut, mut rows) = (RowRanges::of(sum.shape()), Vec::new());
+    sum.sorted_rows(&mut rows);
+    let mut left = &rows[..];
+    let mut bytes = Vec::new();
+    for range in 0..cut.count() {
+        let within = cut.rows(range);
+        let (own, later) = left.split_at(left.partition_point(|row| *row < within.end));
+        left = later;
+        let length = bytes.len();
+        bytes.extend(0_u64.to_le_bytes());
+        let start = bytes.len();
+        bytes.extend(MAGIC);
+        bytes.extend(order.to_bytes());
+        let numbers = [buckets.start, buckets.end, range];
+        bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+        sum.write(own, within.start, &mut bytes);
+        bytes.extend(checksum(&bytes[start..]).to_le_bytes());
+        let size = (bytes.len() - start) as u64;
+        bytes[length..start].copy_from_slice(&size.to_le_bytes());
+    }
     bytes
 }
 
+/// The parts of ranges that stand one after another, each with its range and with its length before it.
+///
+/// # Errors
+/// If they are damaged.
+pub fn parts_of(bytes: &[u8]) -> Result<Vec<(u16, &[u8])>, PartError> {
+    let mut reader = Reader(bytes);
+    let mut parts = Vec::new();
+    while !reader.is_empty() {
+        let whole = reader.0;
+        let length = usize::try_from(reader.number()?).unwrap_or(usize::MAX);
+        let part = reader.slice(length)?;
+        parts.push((PartHeader::of(part)?.range, &whole[..8 + length]));
+    }
+    Ok(parts)
+}
+
+/// The part of a range behind its length.
+pub(crate) fn behind_length(part: &[u8]) -> &[u8] {
+    part.get(8..).unwrap_or_default()
+}
+
 /// Reads the sum of a part into one that is empty.
-pub(super) fn read_part(part: &[u8], sum: &mut ClippedSum) -> Result<(), PartError> {
+pub(crate) fn read_part(part: &[u8], sum: &mut ClippedSum) -> Result<(), PartError> {
     sum.read(PartHeader::of(part)?.sum)
 }
 
@@ -148,17 +217,16 @@ fn width(values: &[i64]) -> usize {
 }
 
 impl ClippedSum {
-    fn write(&self, to: &mut Vec<u8>) {
-        let mut rows = Vec::new();
-        self.sorted_rows(&mut rows);
+    /// Writes its ascending `rows`, numbered from `first` on.
+    fn write(&self, rows: &[u32], first: u32, to: &mut Vec<u8>) {
         for number in [self.units(), self.not_finite(), self.within().cast_unsigned()] {
             to.extend(number.to_le_bytes());
         }
         to.extend((rows.len() as u64).to_le_bytes());
         for row in rows {
-            let (values, count) = self.row_with_count(row);
+            let (values, count) = self.row_with_count(*row);
             let width = width(values);
-            to.extend(row.to_le_bytes());
+            to.extend((row - first).to_le_bytes());
             to.extend(count.iter().flat_map(|count| count.to_le_bytes()));
             to.push(width as u8);
             to.reserve(width * values.len());

@@ -3,10 +3,10 @@
 //! ```text
 //! whoever holds the key of the run               whoever holds units, and the keys of their buckets
 //! Sampler ─worker_settings(), bucket_keys()─▶    BucketSampler
-//!         ─gather(step, &Charged)─▶ GatheredBatch ─order()─▶ BucketBatch ─(gradients, clip S1)─▶ bytes
-//!                                   ◀─add(bytes)──────────────────────────────────────────────┘
-//!           BatchSum ◀─join()──┘  ─(select)─▶ Selected ─(clip S2, noise)─▶ Noised
+//!         ─open(step, &Charged)─▶ PaidStep ─order()─▶ BucketBatch ─(gradients, clip S1)─▶ bytes
 //! ```
+//!
+//! The bytes go to whoever holds the rows: see [`ranges`](crate::ranges).
 //!
 //! # Privacy
 //! **The law.** A unit's bucket is a public hash of its name. Within a bucket the units are in the order of their names,
@@ -29,8 +29,8 @@
 //! that is pseudorandom under that key (a CBC-MAC of AES-256, on blocks that give no substream). So keys of some buckets tell
 //! nothing of another bucket's, of the key of the purpose, or of the noise, which is drawn under blocks of its own: whoever
 //! computes gradients can neither see who joins elsewhere nor take noise off. A type for each holder says so: a
-//! [`BucketSampler`] has no way to select or to draw noise, and hands out bytes that only a [`GatheredBatch`] takes, which
-//! in turn is made against the proof of a charge alone.
+//! [`BucketSampler`] has no way to select or to draw noise, and hands out bytes that only a [`GatheredBatch`](crate::ranges::GatheredBatch) takes, which
+//! in turn is made for a step that was paid for alone.
 //!
 //! **What is not hidden.** Whoever has the key of a bucket knows who of its units joined each batch. Toward
 //! him steps are not amplified by sampling for these units, whose data he has. And a part is a sum without noise: as private as the
@@ -41,15 +41,14 @@
 //! or which part came first.
 
 mod bytes;
-mod gathered;
 mod keys;
 mod sampler;
 #[cfg(test)]
 mod tests;
 mod units;
 
-pub use bytes::PartError;
-pub use gathered::GatheredBatch;
+pub use bytes::{PartError, parts_of};
+pub(crate) use bytes::{PartHeader, Reader, behind_length, read_part};
 pub use keys::BucketKeys;
 pub use sampler::{BatchOrder, BucketBatch, BucketSampler, WorkerSettings};
 pub use units::BucketUnits;

@@ -1,7 +1,8 @@
 //! A batch where its units are: who of some buckets joins, and the sum of their clipped gradients as bytes.
 
-use super::bytes::{PartError, Reader, write_part};
+use super::bytes::{PartError, Reader, write_parts};
 use super::{BucketKeys, BucketUnits};
+use crate::batch::{Run, Sampler};
 use crate::candidate_clip::CandidateClip;
 use crate::gradient::UnitGradient;
 use crate::grid::Grid;
@@ -33,6 +34,27 @@ pub struct WorkerSettings {
     pub shape: Shape,
 }
 
+impl Sampler {
+    /// What those who sum parts of batches have to know; `None` where the plan is for [groups](crate::Plan::in_groups), which
+    /// do not fall into buckets.
+    pub fn worker_settings(&self) -> Option<WorkerSettings> {
+        let Run { plan, source, .. } = &*self.run;
+        plan.groups().is_none().then(|| WorkerSettings {
+            run: source.fingerprint(),
+            rate: plan.rate(),
+            expected_batch: plan.settings().expected_batch,
+            rows_per_unit: plan.rows_per_unit(),
+            candidates: plan.clips_candidates(),
+            shape: (*plan.shared_shape()).clone(),
+        })
+    }
+
+    /// The keys by which the units of `buckets` join batches, and draw what chance decides of them.
+    pub fn bucket_keys(&self, buckets: Range<u16>) -> BucketKeys {
+        BucketKeys::of(&self.run.source, buckets)
+    }
+}
+
 /// The order to sum a batch: which step, and the clip, which was released. It is public.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BatchOrder {
@@ -56,9 +78,14 @@ impl BatchOrder {
     /// If it is none.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, PartError> {
         let mut reader = Reader(bytes);
-        let run = KeyFingerprint::new(reader.take()?);
-        let (step, clip) = (u64::from_le_bytes(reader.take()?), f64::from_le_bytes(reader.take()?));
+        let order = Self::from_reader(&mut reader)?;
         reader.end()?;
+        Ok(order)
+    }
+
+    pub(crate) fn from_reader(reader: &mut Reader<'_>) -> Result<Self, PartError> {
+        let run = KeyFingerprint::new(reader.take()?);
+        let (step, clip) = (reader.number()?, f64::from_le_bytes(reader.take()?));
         Ok(Self { run, step, clip })
     }
 }
@@ -178,7 +205,7 @@ impl BucketBatch {
     }
 
     /// Clips and sums the gradients of all units, `each` of them on a thread; `gradient` writes that of a unit, which it is
-    /// given with its place in the list. The part as bytes. *Not private*: they are a sum without noise.
+    /// given with its place in the list. The parts of all ranges of rows as bytes. *Not private*: they are a sum without noise.
     ///
     /// # Privacy
     /// As [`Batch::sum`](crate::Batch::sum): each unit is clipped as one, and moves the sum by at most S1 if what
@@ -201,7 +228,7 @@ impl BucketBatch {
         let mut parts = parts.into_iter();
         let mut sum = parts.next().unwrap_or_else(|| Lease::new(&self.pool, 0));
         parts.for_each(|part| sum.sum.join(part));
-        write_part(&self.order, &self.buckets, &sum.sum)
+        write_parts(&self.order, &self.buckets, &sum.sum)
     }
 }
 

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::batch::BatchSum;
+use crate::ranges::{GatheredBatch, PaidStep, RangeKeys, RangeSum, ReadPart};
 use crate::{
     AdaptiveClip, By, NoiseSettings, Plan, PlanSettings, RandomSource, ReleasedClip, Sampler,
     SelectionSettings, Shape,
@@ -13,9 +13,14 @@ use std::ops::Range;
 
 const UNITS: u64 = 3_000;
 
+/// So few rows are one range.
+fn shape() -> Shape {
+    Shape::tables(&[(500, 3), (4, 7)]).unwrap()
+}
+
 fn plan(selection: SelectionSettings) -> Plan {
     Plan::new(PlanSettings {
-        shape: Shape::tables(&[(500, 3), (4, 7)]).unwrap(),
+        shape: shape(),
         neighbouring: Neighbouring::AddRemove,
         rate: 0.2,
         expected_batch: 600.0,
@@ -41,8 +46,7 @@ fn part(sampler: &Sampler, order: &BatchOrder, buckets: Range<u16>, turned: bool
     let names = numbers.iter().map(|number| number.to_be_bytes());
     let units = BucketUnits::by_name(names, buckets.clone());
     let keys = BucketKeys::from_bytes(&sampler.bucket_keys(buckets).expose()).unwrap();
-    let shape = Shape::tables(&[(500, 3), (4, 7)]).unwrap();
-    let worker = BucketSampler::new(sampler.worker_settings().unwrap(), shape, keys, units);
+    let worker = BucketSampler::new(sampler.worker_settings().unwrap(), shape(), keys, units);
     let batch = worker.unwrap().batch(&BatchOrder::from_bytes(&order.to_bytes()).unwrap()).unwrap();
     let mut drawn = Vec::new();
     for places in [0..batch.count() / 2, batch.count() / 2..batch.count()] {
@@ -65,14 +69,40 @@ fn part(sampler: &Sampler, order: &BatchOrder, buckets: Range<u16>, turned: bool
     })
 }
 
-fn gathered(sampler: &Sampler, step: u64) -> GatheredBatch {
-    sampler.gather(step, &paid(sampler.charge(step..step + 1))).unwrap()
+fn opened(sampler: &Sampler, step: u64) -> PaidStep {
+    sampler.open(step, &paid(sampler.charge(step..step + 1))).unwrap()
 }
 
-/// The joined sum of parts of these buckets, in this order.
-fn joined(plan: &Plan, cuts: &[u16], turned: bool) -> BatchSum {
+/// The batch of a step on all rows, with the keys of these.
+fn gathered(sampler: &Sampler, step: &PaidStep) -> (GatheredBatch, RangeKeys) {
+    let keys = sampler.range_keys(0..1);
+    let range = sampler.range_settings(None).unwrap().ranges(&keys).unwrap().remove(0);
+    (range.gather(&keys.opened(&step.opening()).unwrap()).unwrap(), keys)
+}
+
+/// Reads what a worker hands over, which is of one range.
+fn read(batch: &GatheredBatch, bytes: &[u8]) -> Result<ReadPart, PartError> {
+    let parts = parts_of(bytes)?;
+    assert_eq!(parts.iter().map(|(range, _)| *range).collect::<Vec<u16>>(), [0]);
+    batch.read(parts[0].1)
+}
+
+fn add(batch: &mut GatheredBatch, bytes: &[u8]) -> Result<Range<u16>, PartError> {
+    let part = read(batch, bytes)?;
+    Ok(batch.take(part))
+}
+
+/// The joined sum of parts of these buckets, in this order, with all that releases it.
+struct Joined {
+    sum: RangeSum,
+    step: PaidStep,
+    keys: RangeKeys,
+}
+
+fn joined(plan: &Plan, cuts: &[u16], turned: bool) -> Joined {
     let sampler = plan.sampler("training", 0, &RandomSource::from_seed(5));
-    let mut batch = gathered(&sampler, 7);
+    let step = opened(&sampler, 7);
+    let (mut batch, keys) = gathered(&sampler, &step);
     let ends = cuts.iter().copied().chain([BUCKETS]);
     let mut ranges: Vec<Range<u16>> =
         [0].iter().chain(cuts).copied().zip(ends).map(|(start, end)| start..end).collect();
@@ -80,18 +110,22 @@ fn joined(plan: &Plan, cuts: &[u16], turned: bool) -> BatchSum {
         ranges.reverse();
     }
     for buckets in ranges {
-        let bytes = part(&sampler, &batch.order(), buckets.clone(), turned);
-        assert_eq!(batch.add(&bytes), Ok(buckets));
+        let bytes = part(&sampler, &step.order(), buckets.clone(), turned);
+        assert_eq!(add(&mut batch, &bytes), Ok(buckets));
     }
-    batch.join().unwrap()
+    Joined { sum: batch.join().unwrap(), step, keys }
 }
 
-fn released(sum: BatchSum) -> Vec<(u64, Vec<u32>)> {
+fn released(joined: Joined) -> (u64, Vec<(u64, Vec<u32>)>) {
+    let Joined { sum, mut step, keys } = joined;
+    step.offer(&sum.offer()).unwrap();
+    let digest = step.digest();
+    let decision = keys.decided(&step.decide().unwrap().for_ranges(0..1)).unwrap();
     let mut values = Vec::new();
-    sum.select().noise().visit(|first, run| {
+    sum.chosen(&decision).unwrap().noise().visit(|first, run| {
         values.push((first, run.iter().map(|value| value.to_bits()).collect()));
     });
-    values
+    (digest, values)
 }
 
 #[test]
@@ -101,14 +135,14 @@ fn parts_of_any_buckets_make_the_same_sum_and_release() {
     for selection in [SelectionSettings::Everything, by_counts(), drawn] {
         let plan = plan(selection);
         let whole = joined(&plan, &[], false);
-        assert!(whole.not_finite() > 0);
-        let (digest, within) = (whole.digest(), whole.before_noise().1);
+        assert!(whole.sum.memory.sum.not_finite() > 0);
+        let within = whole.sum.memory.sum.within();
         let released_whole = released(whole);
-        assert!(!released_whole.is_empty());
+        assert!(!released_whole.1.is_empty());
         for (cuts, turned) in [(&[][..], true), (&[2_048], false), (&[1, 700, 4_095], true)] {
-            let sum = joined(&plan, cuts, turned);
-            assert_eq!((sum.digest(), sum.before_noise().1), (digest, within), "{cuts:?}");
-            assert!(released(sum) == released_whole, "{cuts:?}");
+            let joined = joined(&plan, cuts, turned);
+            assert_eq!(joined.sum.memory.sum.within(), within, "{cuts:?}");
+            assert!(released(joined) == released_whole, "{cuts:?}");
         }
     }
 }
@@ -118,51 +152,54 @@ fn a_part_is_taken_once_and_where_it_belongs() {
     let plan = plan(SelectionSettings::Everything);
     let source = RandomSource::from_seed(5);
     let sampler = plan.sampler("training", 0, &source);
-    let mut batch = gathered(&sampler, 3);
-    let order = batch.order();
+    let step = opened(&sampler, 3);
+    let (mut batch, _) = gathered(&sampler, &step);
+    let order = step.order();
     let made = |order: &BatchOrder, buckets| part(&sampler, order, buckets, false);
     let half = made(&order, 0..2_048);
-    assert_eq!(batch.add(&half), Ok(0..2_048));
+    assert_eq!(add(&mut batch, &half), Ok(0..2_048));
     // Twice, as it is or in other parts: the broken twin would count its units twice.
     for buckets in [0..2_048, 0..1, 2_047..2_050, 0..BUCKETS] {
         let again = made(&order, buckets.clone());
-        assert_eq!(batch.add(&again), Err(PartError::Double { buckets }));
+        assert_eq!(add(&mut batch, &again), Err(PartError::Double { buckets }));
     }
     let late = BatchOrder { step: 2, ..order };
     let other = PartError::OtherStep { expected: 3, found: 2 };
-    assert_eq!(batch.add(&made(&late, 2_048..BUCKETS)), Err(other));
+    assert_eq!(add(&mut batch, &made(&late, 2_048..BUCKETS)), Err(other));
     let clip = BatchOrder { clip: 2.0, ..order };
     let other = PartError::OtherStep { expected: 3, found: 3 };
-    assert_eq!(batch.add(&made(&clip, 2_048..BUCKETS)), Err(other));
+    assert_eq!(add(&mut batch, &made(&clip, 2_048..BUCKETS)), Err(other));
     let foreign = plan.sampler("training", 0, &RandomSource::from_seed(6));
-    let foreign_order = gathered(&foreign, 3).order();
+    let foreign_order = opened(&foreign, 3).order();
     let bytes = part(&foreign, &foreign_order, 2_048..BUCKETS, false);
-    assert_eq!(batch.add(&bytes), Err(PartError::OtherRun));
+    assert_eq!(add(&mut batch, &bytes), Err(PartError::OtherRun));
     let curve = plan.sampler("curve", 0, &source);
-    let bytes = part(&curve, &gathered(&curve, 3).order(), 2_048..BUCKETS, false);
-    assert_eq!(batch.add(&bytes), Err(PartError::OtherRun), "another purpose");
-    assert_eq!(batch.add(&made(&order, 2_048..4_000)), Ok(2_048..4_000));
+    let bytes = part(&curve, &opened(&curve, 3).order(), 2_048..BUCKETS, false);
+    assert_eq!(add(&mut batch, &bytes), Err(PartError::OtherRun), "another purpose");
+    assert_eq!(add(&mut batch, &made(&order, 2_048..4_000)), Ok(2_048..4_000));
     assert_eq!(batch.missing().first(), Some(&(4_000..BUCKETS)));
     assert_eq!(batch.missing().len(), 1);
     assert!(batch.join().is_none(), "units of these buckets are missing");
-    assert!(sampler.gather(3, &paid(sampler.charge(3..4))).is_err(), "its turn has passed");
+    assert!(sampler.open(3, &paid(sampler.charge(3..4))).is_err(), "its turn has passed");
 }
 
 #[test]
 fn what_is_damaged_is_refused() {
     let plan = plan(by_counts());
     let sampler = plan.sampler("training", 0, &RandomSource::from_seed(5));
-    let mut batch = gathered(&sampler, 3);
-    let bytes = part(&sampler, &batch.order(), 0..40, false);
-    for end in 0..bytes.len() {
-        assert!(matches!(batch.add(&bytes[..end]), Err(PartError::Damaged(_))), "{end}");
+    let step = opened(&sampler, 3);
+    let (mut batch, _) = gathered(&sampler, &step);
+    let bytes = part(&sampler, &step.order(), 0..40, false);
+    assert_eq!(parts_of(&[]), Ok(Vec::new()), "of no range");
+    for end in 1..bytes.len() {
+        assert!(matches!(parts_of(&bytes[..end]), Err(PartError::Damaged(_))), "{end}");
     }
     for place in 0..bytes.len() {
         let mut damaged = bytes.clone();
         damaged[place] ^= 0x40;
-        assert!(batch.add(&damaged).is_err(), "{place}");
+        assert!(read(&batch, &damaged).is_err(), "{place}");
     }
-    assert_eq!(batch.add(&bytes), Ok(0..40));
+    assert_eq!(add(&mut batch, &bytes), Ok(0..40));
 }
 
 /// A clip that was released goes to the workers with the order.
@@ -171,10 +208,11 @@ fn workers_clip_to_what_was_released() {
     let plan = plan(SelectionSettings::Everything).adapting(AdaptiveClip::new(0.5, 1.0)).unwrap();
     let sums = [0.01, 1.0].map(|clip| {
         let sampler = plan.sampler("training", 0, &RandomSource::from_seed(5));
-        let mut batch = gathered(&sampler, 3).at_clip(ReleasedClip::saved(clip));
-        let bytes = part(&sampler, &batch.order(), 0..BUCKETS, false);
-        batch.add(&bytes).unwrap();
-        batch.join().unwrap().before_noise().0
+        let step = opened(&sampler, 3).at_clip(ReleasedClip::saved(clip));
+        let (mut batch, _) = gathered(&sampler, &step);
+        let bytes = part(&sampler, &step.order(), 0..BUCKETS, false);
+        add(&mut batch, &bytes).unwrap();
+        batch.join().unwrap().memory.sum.all_values().collect::<Vec<i64>>()
     });
     // All gradients are beyond both clips, and in steps of the clip the same.
     assert_eq!(sums[0], sums[1]);
@@ -185,17 +223,13 @@ fn nothing_private_is_printed() {
     let plan = plan(SelectionSettings::Everything);
     let sampler = plan.sampler("training", 0, &RandomSource::from_seed(5));
     let keys = sampler.bucket_keys(3..5);
-    assert_eq!(
-        format!("{keys:?} {:?}", gathered(&sampler, 1)),
-        "BucketKeys(3..5) GatheredBatch(step 1)"
-    );
+    assert_eq!(format!("{keys:?} {:?}", opened(&sampler, 1)), "BucketKeys(3..5) PaidStep(1)");
     let units = BucketUnits::by_name(["one", "other"], 3..5);
-    let shape = Shape::tables(&[(500, 3), (4, 7)]).unwrap();
     let settings = sampler.worker_settings().unwrap();
-    let worker = BucketSampler::new(settings.clone(), shape.clone(), keys.clone(), units).unwrap();
+    let worker = BucketSampler::new(settings.clone(), shape(), keys.clone(), units).unwrap();
     assert_eq!(format!("{worker:?}"), "BucketSampler(BucketUnits(3..5))");
     let others = BucketUnits::by_name(["one"], 3..6);
-    assert!(BucketSampler::new(settings.clone(), shape, keys.clone(), others.clone()).is_err());
+    assert!(BucketSampler::new(settings.clone(), shape(), keys.clone(), others.clone()).is_err());
     let other = Shape::table(500, 3).unwrap();
     assert!(BucketSampler::new(settings, other, keys, others).is_err());
 }

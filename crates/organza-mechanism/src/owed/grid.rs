@@ -1,6 +1,7 @@
 //! How fine a table's grid has to be for one draw to stand for the noise of many steps.
 
 use organza_ledger::Event;
+use serde::{Deserialize, Serialize};
 
 /// The coarsest grid: one step's noise has a deviation of 2^8 units, or up to twice as many.
 const COARSEST: u32 = 8;
@@ -54,7 +55,8 @@ const RESERVE: f64 = 1.0 + 1e-9;
 /// chain rule the divergence of all that is read is at most n chi, and by Pinsker's inequality the total variation beta.
 ///
 /// The figure for ten million rows of 64 and 200,000 steps (n = 6.4e13), with s >= 2^13: beta = 5.4e-13.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct DeferredGrid {
     /// The deviation of one step's noise is between 2^bits and 2^(bits + 1) units.
     bits: u32,

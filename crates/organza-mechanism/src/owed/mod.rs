@@ -63,6 +63,11 @@ impl Deferral {
         self.0.unit
     }
 
+    /// The right to leave the noise of a range of rows for later, which a driver has paid for: for all rows at once.
+    pub(crate) fn paid_by_driver(self) -> OwedNoise {
+        self.0
+    }
+
     /// The right to leave noise for later.
     ///
     /// # Errors
@@ -125,9 +130,19 @@ pub struct OwedNoise {
 }
 
 impl OwedNoise {
+    /// Whether it is the right of this run.
+    pub(crate) fn is_of(&self, run: &Arc<Run>) -> bool {
+        Arc::ptr_eq(&self.run, run)
+    }
+
     /// Whether it is the right of this run, up to this step.
     pub(crate) fn covers(&self, run: &Arc<Run>, step: u64) -> bool {
-        Arc::ptr_eq(&self.run, run) && step < self.grid.steps()
+        self.is_of(run) && step < self.grid.steps()
+    }
+
+    /// The grid of the table.
+    pub(crate) fn grid(&self) -> DeferredGrid {
+        self.grid
     }
 
     /// One whole number of the table, in the averaged gradient.

@@ -171,6 +171,14 @@ impl Plan {
         Ok(Self(Arc::new(Checked { step_event, groups: Some(groups), ..(*self.0).clone() })))
     }
 
+    /// The plan for some of the rows, which are tables of this shape: with the same grid and noise, whose clips adapt elsewhere. Its
+    /// selector and event stay those of all rows.
+    pub(crate) fn of_rows(&self, shape: Shape) -> Self {
+        let settings = PlanSettings { shape: shape.clone(), ..self.0.settings.clone() };
+        let (shape, adaptive) = (Arc::new(shape), None);
+        Self(Arc::new(Checked { settings, shape, adaptive, ..(*self.0).clone() }))
+    }
+
     /// The settings, as they were checked.
     pub fn settings(&self) -> &PlanSettings {
         &self.0.settings

@@ -3,10 +3,12 @@
 use crate::select::SelectionSettings;
 use crate::shape::Shape;
 use organza_ledger::Neighbouring;
+use serde::{Deserialize, Serialize};
 
 /// All that determines a private step. Anyone may write anything here: [`Plan::new`](super::Plan::new)
 /// checks it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PlanSettings {
     /// The shape of the model.
     pub shape: Shape,
@@ -25,7 +27,7 @@ pub struct PlanSettings {
 }
 
 /// What noise the selected values get.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum NoiseSettings {
     /// Gaussian noise, after a second clip if there is one (the paper's Algorithm 3).
     Gaussian {

@@ -5,12 +5,14 @@
 //! Uses of different names share no bits, results do not depend on how many threads there are, and a run that is
 //! resumed with the same key draws the same noise again.
 
+mod keys;
 mod stream;
 mod turns;
 
 use crate::exchange::Exchange;
 use aes::Aes256Enc;
 use aes::cipher::{BlockCipherEncrypt, KeyInit};
+pub(crate) use keys::NumberedKeys;
 use organza_ledger::KeyFingerprint;
 pub use stream::PrivateRandom;
 use stream::number;

@@ -12,8 +12,7 @@ pub use selection::{Selection, Split};
 
 use crate::random::PrivateRandom;
 use crate::sample::Subset;
-use crate::scores::{By, Run};
-use crate::sum::ClippedSum;
+use crate::scores::{By, Candidates, Run};
 use organza_ledger::Event;
 use std::fmt::Debug;
 
@@ -40,7 +39,7 @@ pub(crate) trait Selector: Debug + Send + Sync {
     /// privacy loss [`Selector::event`] states.
     fn select(
         &self,
-        sum: &ClippedSum,
+        candidates: Candidates<'_>,
         random: &mut PrivateRandom,
         workspace: &mut Workspace,
         selected: &mut Vec<u64>,
@@ -98,7 +97,14 @@ impl Selector for Everything {
         None
     }
 
-    fn select(&self, _: &ClippedSum, _: &mut PrivateRandom, _: &mut Workspace, _: &mut Vec<u64>) {}
+    fn select(
+        &self,
+        _: Candidates<'_>,
+        _: &mut PrivateRandom,
+        _: &mut Workspace,
+        _: &mut Vec<u64>,
+    ) {
+    }
 
     fn event(&self, noise: Event, _: f64) -> Event {
         noise

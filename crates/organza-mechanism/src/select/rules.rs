@@ -118,7 +118,7 @@ impl std::fmt::Display for SelectionRule {
 
 /// The exact settings of a selection, as a plan takes them. Scores, caps and thresholds are in the units of the averaged
 /// gradient.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum SelectionSettings {
     /// Not at all: dense noise, as in DP-SGD.
     Everything,

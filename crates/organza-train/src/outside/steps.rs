@@ -386,7 +386,7 @@ impl NetworkSteps {
         if let Some(dense) = self.session.application.places().dense {
             self.state.tables.visit(&[dense], |_| ());
         }
-        self.state.add_to_average(&self.plan);
+        self.state.add_to_average(self.plan.average, self.plan.steps);
         let done = step + 1;
         if done.is_multiple_of(self.plan.checkpoint_every) || done == self.plan.steps {
             self.save()?;

@@ -1,7 +1,8 @@
 //! Workers as processes of this machine, over their standard input and output.
 
 use super::buckets_of;
-use super::driver::{RemoteError, StepDriver};
+use super::driver::StepDriver;
+use super::error::RemoteError;
 use super::frames::{Kind, read_frame, write_frame};
 use crate::application::Application;
 use std::io::{self, BufWriter};

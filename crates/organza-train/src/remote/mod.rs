@@ -34,16 +34,26 @@
 //! under another purpose.
 
 mod driver;
+mod error;
 mod frames;
+mod holder;
+mod holder_messages;
+mod lead;
 mod local;
 mod messages;
+mod saved;
 mod worker;
 
-pub use driver::{RemoteError, StepDriver};
+pub use driver::StepDriver;
+pub use error::RemoteError;
 pub use frames::{WorkerError, serve};
+pub use holder::RowHolder;
+pub use holder_messages::{HolderJob, part_for_holders};
+pub use lead::StepLead;
 pub use local::{LocalWorkers, StepTraffic};
 pub use messages::{Job, MessageError, Reply};
 pub use organza_mechanism::buckets::{BUCKETS, bucket};
+pub use organza_mechanism::ranges::RowRanges;
 pub use worker::StepWorker;
 
 use std::ops::Range;

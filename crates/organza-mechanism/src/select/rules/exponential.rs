@@ -3,8 +3,7 @@
 use super::{Selector, Workspace, most_of};
 use crate::random::PrivateRandom;
 use crate::sample::{below, exponential, unit};
-use crate::scores::{By, Scores, add_untouched};
-use crate::sum::ClippedSum;
+use crate::scores::{By, Candidates, Scores, add_untouched};
 use organza_ledger::Event;
 
 /// What one Gumbel costs, in proposals of the rejection method (measured).
@@ -46,12 +45,12 @@ impl Selector for Exponential {
 
     fn select(
         &self,
-        sum: &ClippedSum,
+        candidates: Candidates<'_>,
         random: &mut PrivateRandom,
         workspace: &mut Workspace,
         selected: &mut Vec<u64>,
     ) {
-        let scores = Scores::new(sum, self.by, self.cap);
+        let scores = Scores::new(candidates, self.by, self.cap);
         draw(&scores, self.draws, self.weight, self.cap, random, workspace, selected);
     }
 

@@ -3,8 +3,7 @@
 use super::{Selector, Workspace, most_of};
 use crate::random::PrivateRandom;
 use crate::sample::gumbel;
-use crate::scores::By;
-use crate::sum::ClippedSum;
+use crate::scores::{By, Candidates};
 use organza_ledger::Event;
 
 /// Rows in the order of noisy counts, among the `domain` rows of the largest counts, down to a noisy
@@ -45,13 +44,13 @@ impl Selector for LimitedDomain {
 
     fn select(
         &self,
-        sum: &ClippedSum,
+        candidates: Candidates<'_>,
         random: &mut PrivateRandom,
         workspace: &mut Workspace,
         selected: &mut Vec<u64>,
     ) {
         let Workspace { counts, noisy, .. } = workspace;
-        sum.counted_rows(counts);
+        candidates.counted_rows(counts);
         // Ties go to the lower row: a rule that does not look at the data.
         counts.sort_unstable_by_key(|(row, count)| (std::cmp::Reverse(*count), *row));
         let beyond = counts.get(self.domain as usize).map_or(0, |(_, count)| *count);

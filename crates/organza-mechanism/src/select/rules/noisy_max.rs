@@ -4,8 +4,7 @@ use super::exponential::draw;
 use super::{Selector, Workspace, most_of};
 use crate::random::PrivateRandom;
 use crate::sample::{exponential, laplace};
-use crate::scores::{By, Scores, add_untouched};
-use crate::sum::ClippedSum;
+use crate::scores::{By, Candidates, Scores, add_untouched};
 use organza_ledger::{Event, MaxNoise};
 
 /// `draws` winners one after another, each the largest of the scores that are left with fresh noise.
@@ -36,12 +35,12 @@ impl Selector for NoisyMax {
 
     fn select(
         &self,
-        sum: &ClippedSum,
+        candidates: Candidates<'_>,
         random: &mut PrivateRandom,
         workspace: &mut Workspace,
         selected: &mut Vec<u64>,
     ) {
-        let scores = Scores::new(sum, self.by, self.cap);
+        let scores = Scores::new(candidates, self.by, self.cap);
         match self.noise {
             MaxNoise::Gumbel => {
                 let weight = 1.0 / self.scale;

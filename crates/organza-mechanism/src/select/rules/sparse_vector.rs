@@ -3,15 +3,15 @@
 use super::{Selector, Workspace, most_of};
 use crate::random::PrivateRandom;
 use crate::sample::{Hazard, below, coin, exponential, laplace, laplace_above};
-use crate::scores::{By, Run, Scores};
-use crate::sum::ClippedSum;
+use crate::scores::{By, Candidates, Run, Scores};
 use organza_ledger::Event;
+use serde::{Deserialize, Serialize};
 
 /// Above this many proposals a hit, touched and untouched candidates are crossed separately.
 const PROPOSALS_A_HIT: f64 = 4.0;
 
 /// Where a pass over the candidates begins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PassOrder {
     /// At the first one, so that those with low numbers have the first say.
     #[default]
@@ -53,12 +53,12 @@ impl Selector for SparseVector {
 
     fn select(
         &self,
-        sum: &ClippedSum,
+        candidates: Candidates<'_>,
         random: &mut PrivateRandom,
         workspace: &mut Workspace,
         selected: &mut Vec<u64>,
     ) {
-        above_threshold(self, sum, random, workspace, selected);
+        above_threshold(self, candidates, random, workspace, selected);
     }
 
     fn event(&self, noise: Event, _: f64) -> Event {
@@ -95,12 +95,12 @@ impl Selector for SparseVector {
 /// exponential carries the skip across runs of different probability.
 fn above_threshold(
     rule: &SparseVector,
-    sum: &ClippedSum,
+    candidates: Candidates<'_>,
     random: &mut PrivateRandom,
     workspace: &mut Workspace,
     hits: &mut Vec<u64>,
 ) {
-    let scores = Scores::new(sum, rule.by, rule.cap);
+    let scores = Scores::new(candidates, rule.by, rule.cap);
     let highest = if rule.cap.is_finite() { rule.cap } else { scores.highest() };
     let Workspace { rows, runs, .. } = workspace;
     if libm::exp(highest / rule.query_scale) <= PROPOSALS_A_HIT {

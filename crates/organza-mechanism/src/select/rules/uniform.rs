@@ -2,8 +2,7 @@
 
 use super::{Selector, Workspace, most_of};
 use crate::random::PrivateRandom;
-use crate::scores::{By, Scores};
-use crate::sum::ClippedSum;
+use crate::scores::{By, Candidates};
 use organza_ledger::Event;
 
 /// Exactly `draws` candidates, each set of that size equally likely.
@@ -28,12 +27,12 @@ impl Selector for Uniform {
 
     fn select(
         &self,
-        sum: &ClippedSum,
+        candidates: Candidates<'_>,
         random: &mut PrivateRandom,
         workspace: &mut Workspace,
         selected: &mut Vec<u64>,
     ) {
-        let candidates = Scores::new(sum, self.by, f64::INFINITY).candidates();
+        let candidates = candidates.shape().candidates(self.by);
         workspace.drawn.draw(candidates, self.draws, random);
         selected.extend_from_slice(workspace.drawn.numbers());
     }
