@@ -46,7 +46,7 @@ mod _organza {
         purse::Purse,
         run_ledger::read_ledger,
         shard::{begin, count, current, for_shard, join, merge, shard_of},
-        workers::{StepDriver, StepWorker, worker_of},
+        workers::{RowHolder, StepDriver, StepWorker, part_for_holders, worker_of},
     };
 
     #[pymodule_init]

@@ -4,8 +4,8 @@ use crate::data::Data;
 use crate::run::raise;
 use organza_cli::Caller;
 use organza_cli::shard::Rows;
-use organza_cli::workers::{Driver, Worker};
-use organza_train::remote::{Reply, bucket, buckets_of};
+use organza_cli::workers::{Driver, Holder, Worker};
+use organza_train::remote::{Reply, bucket, buckets_of, part_for_holders as parted};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -13,14 +13,18 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What charges, adds noise and moves the tables.
+/// What charges, selects and saves.
 ///
 /// # Privacy
-/// It holds the key of the noise and sees sums without noise.
+/// It holds the key of the run, and sees the sizes of what may be selected.
 #[pyclass(module = "organza._organza", frozen)]
 pub(crate) struct StepDriver(Mutex<Option<Driver>>);
 
 impl StepDriver {
+    fn take(&self) -> Option<Driver> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
     /// Does something with the driver, without the lock of the interpreter.
     fn with<T: Send>(
         &self,
@@ -60,9 +64,25 @@ impl StepDriver {
         self.with(py, |driver| Ok(driver.steps()))
     }
 
+    /// How many ranges the rows of the tables have.
+    fn ranges(&self, py: Python<'_>) -> PyResult<u16> {
+        self.with(py, |driver| Ok(driver.ranges()))
+    }
+
     /// What worker `number` of `of` needs once. **Private**: it holds keys.
     fn job<'py>(&self, py: Python<'py>, number: usize, of: usize) -> PyResult<Bound<'py, PyBytes>> {
         let job = self.with(py, |driver| driver.job(buckets_of(number, of)))?;
+        Ok(PyBytes::new(py, &job))
+    }
+
+    /// What holder `number` of `of` needs once. **Private**: it holds keys.
+    fn holder_job<'py>(
+        &self,
+        py: Python<'py>,
+        number: usize,
+        of: usize,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let job = self.with(py, |driver| driver.holder_job(number, of))?;
         Ok(PyBytes::new(py, &job))
     }
 
@@ -72,33 +92,111 @@ impl StepDriver {
         Ok(order.map(|order| PyBytes::new(py, &order)))
     }
 
-    /// The rows that a worker asks for.
-    fn rows<'py>(&self, py: Python<'py>, asks: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
-        let rows = self.with(py, |driver| driver.rows(asks))?;
-        Ok(PyBytes::new(py, &rows))
+    /// What holder `number` of `of` is told before anything else of this step.
+    fn opening<'py>(
+        &self,
+        py: Python<'py>,
+        number: usize,
+        of: usize,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let opening = self.with(py, |driver| driver.opening(number, of))?;
+        Ok(PyBytes::new(py, &opening))
     }
 
-    /// Takes a part of the step under way.
-    fn add(&self, py: Python<'_>, part: &[u8]) -> PyResult<()> {
-        self.with(py, |driver| driver.add(part))
+    /// What holders are asked for the rows that a worker asks for.
+    fn rows<'py>(
+        &self,
+        py: Python<'py>,
+        asks: &[u8],
+        of: usize,
+    ) -> PyResult<Vec<(usize, Bound<'py, PyBytes>)>> {
+        let rows = self.with(py, |driver| driver.rows(asks, of))?;
+        Ok(rows.iter().map(|(number, rows)| (*number, PyBytes::new(py, rows))).collect())
     }
 
-    /// Whether parts are still to come.
+    /// Takes what a holder answered to a part.
+    fn offers(&self, py: Python<'_>, offers: &[u8]) -> PyResult<()> {
+        self.with(py, |driver| driver.offers(offers))
+    }
+
+    /// Whether holders have offers to make.
     fn is_waiting(&self, py: Python<'_>) -> PyResult<bool> {
         self.with(py, |driver| Ok(driver.is_waiting()))
     }
 
-    /// Makes the step, all of whose parts are there.
-    fn make(&self, py: Python<'_>) -> PyResult<()> {
-        self.with(py, Driver::make)
+    /// Decides what the step updates, and gives what each of `of` holders is told.
+    fn decide<'py>(&self, py: Python<'py>, of: usize) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let told = self.with(py, |driver| driver.decide(of))?;
+        Ok(told.iter().map(|told| PyBytes::new(py, told)).collect())
     }
 
-    /// Ends the run: certificate, model, page.
-    fn finish(&self, py: Python<'_>) -> PyResult<()> {
-        let driver = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let driver = driver.ok_or_else(ended)?;
-        py.detach(|| driver.finish()).map_err(|error| raise(&error))
+    /// Whether holders are to hand over their states before the next step.
+    fn saves(&self, py: Python<'_>) -> PyResult<bool> {
+        self.with(py, |driver| Ok(driver.saves()))
     }
+
+    /// Keeps the state of a holder.
+    fn save(&self, py: Python<'_>, state: &[u8]) -> PyResult<()> {
+        self.with(py, |driver| driver.save(state))
+    }
+
+    /// Ends the run, with the parameters of all holders: certificate, model, page.
+    fn finish(&self, py: Python<'_>, parameters: Vec<Vec<u8>>) -> PyResult<()> {
+        let driver = self.take().ok_or_else(ended)?;
+        py.detach(|| driver.finish(&parameters)).map_err(|error| raise(&error))
+    }
+
+    /// Lets go of the folder, so that the run can be opened again.
+    fn close(&self) {
+        drop(self.take());
+    }
+}
+
+/// What keeps some rows of the tables.
+#[pyclass(module = "organza._organza", frozen)]
+pub(crate) struct RowHolder(Mutex<Holder>);
+
+#[pymethods]
+impl RowHolder {
+    /// For a job.
+    #[new]
+    #[pyo3(signature = (job, threads = 0))]
+    fn open(py: Python<'_>, job: &[u8], threads: usize) -> PyResult<Self> {
+        let holder = py.detach(|| Holder::open(job, threads)).map_err(|error| raise(&error))?;
+        Ok(Self(Mutex::new(holder)))
+    }
+
+    /// Answers a message; with nothing where there is nothing to answer.
+    fn answer<'py>(&self, py: Python<'py>, message: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+        let answer =
+            py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).answer(message));
+        Ok(PyBytes::new(py, &answer.map_err(|error| raise(&error))?))
+    }
+
+    /// What a holder is told to hand over its state.
+    #[classattr]
+    #[pyo3(name = "SAVE")]
+    fn save(py: Python<'_>) -> Py<PyBytes> {
+        PyBytes::new(py, &Holder::SAVE).unbind()
+    }
+
+    /// What a holder is told to hand over its parameters, after the last step.
+    #[classattr]
+    #[pyo3(name = "END")]
+    fn end(py: Python<'_>) -> Py<PyBytes> {
+        PyBytes::new(py, &Holder::END).unbind()
+    }
+}
+
+/// What each of `of` holders is told of the part of a worker. *Not private.*
+#[pyfunction]
+pub(crate) fn part_for_holders<'py>(
+    py: Python<'py>,
+    part: &[u8],
+    of: usize,
+) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+    let told = parted(part, of).map_err(|error| raise(&error.into()))?;
+    Ok(told.iter().map(|told| PyBytes::new(py, told)).collect())
 }
 
 /// What computes the parts of the units whose rows it has.
@@ -146,9 +244,9 @@ impl StepWorker {
         self.answer(py, |worker| worker.order(order))
     }
 
-    /// Takes rows that it asked for, and answers.
-    fn rows<'py>(&self, py: Python<'py>, rows: &[u8]) -> PyResult<Answer<'py>> {
-        self.answer(py, |worker| worker.rows(rows))
+    /// Takes rows that it asked for, of all holders that have some, and answers.
+    fn rows<'py>(&self, py: Python<'py>, places: Vec<Vec<u8>>) -> PyResult<Answer<'py>> {
+        self.answer(py, |worker| worker.rows(&places))
     }
 }
 

@@ -16,8 +16,10 @@ if __name__ == "__main__":
     shards = split(data(name), unit_of(name), 6)
     print("ready", flush=True)
     begun = time.monotonic()
-    if name == "steps":
-        fit(estimator(name, folder=folder), shards, unit=unit_of(name), shards=2)
+    if name.endswith("steps"):
+        holders = 2 if name == "wide steps" else None
+        options = {"num_cpus": 0.5}
+        fit(estimator(name, folder=folder), shards, unit=unit_of(name), shards=2, options=options, holders=holders)
     else:
         fit(estimator(name, folder=folder), shards, fan_in=3)
     print(f"done {time.monotonic() - begun:.3f}", flush=True)

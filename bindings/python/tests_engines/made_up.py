@@ -55,7 +55,8 @@ def shown(users: int = 1500) -> pa.Table:
 
 def unit_of(name: str) -> str:
     """Give the column that says whose a row is."""
-    return {"recommender": "customer", "clicks": "user", "steps": "user"}.get(name, "writer")
+    names = {"recommender": "customer", "clicks": "user", "steps": "user", "wide steps": "user"}
+    return names.get(name, "writer")
 
 
 def estimator(name: str, **settings: Any) -> Any:
@@ -76,6 +77,8 @@ def estimator(name: str, **settings: Any) -> Any:
         "words": (WordVectors, text),
         "clicks": (ClickModel, clicks),
         "steps": (ClickModel, {**clicks, **steps}),
+        # Of several ranges of rows.
+        "wide steps": (ClickModel, {**clicks, **steps, "buckets": 3000}),
     }
     kind, columns = kinds[name]
     return kind(epsilon=4.0, random_state=7, progress=False, **columns, **settings)
@@ -85,7 +88,7 @@ def data(name: str) -> pa.Table:
     """Give what it is fitted to."""
     if name == "recommender":
         return events()
-    return shown() if name in ("clicks", "steps") else messages()
+    return shown() if name == "clicks" or name.endswith("steps") else messages()
 
 
 def left(fitted: Any) -> dict[str, bytes]:

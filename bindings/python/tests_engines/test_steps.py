@@ -1,4 +1,4 @@
-"""Steps whose gradients actors of Ray compute: the same bits on any number of them, whoever is killed."""
+"""Steps whose gradients actors of Ray compute, on rows that actors keep: the same bits on any number of them, whoever is killed."""
 
 from __future__ import annotations
 
@@ -26,10 +26,13 @@ ACTORS = int(os.environ.get("ORGANZA_KILLED_ACTORS", "20"))
 DRIVERS = int(os.environ.get("ORGANZA_KILLED_STEP_DRIVERS", "5"))
 
 
-@pytest.fixture(scope="module")
-def here() -> dict[str, bytes]:
+#: Runs with the number of holders of rows: the driver keeps those of one, actors those of the other.
+RUNS = pytest.mark.parametrize(("name", "holders"), [("steps", None), ("wide steps", 2)])
+
+
+def here(name: str) -> dict[str, bytes]:
     """What workers in this process leave."""
-    return left(distributed.fit(estimator("steps"), [data("steps")]))
+    return left(distributed.fit(estimator(name), [data(name)]))
 
 
 def charges(files: dict[str, bytes]) -> int:
@@ -37,12 +40,12 @@ def charges(files: dict[str, bytes]) -> int:
     return files["ledger.jsonl"].count(b"\n")
 
 
-def test_any_number_of_actors(here: dict[str, bytes]) -> None:
+def test_any_number_of_actors() -> None:
     """One, two and four, of rows that are split differently; and without one person the bits are others."""
-    table = data("steps")
+    expected, table = here("steps"), data("steps")
     fewer = left(distributed.fit(estimator("steps"), [table.slice(0, len(table) - 9)]))
-    assert fewer["model.safetensors"] != here["model.safetensors"]
-    assert charges(here) > 1
+    assert fewer["model.safetensors"] != expected["model.safetensors"]
+    assert charges(expected) > 1
     ray.init(address="local", num_cpus=4, include_dashboard=False, log_to_driver=False)
     try:
         with pytest.raises(OrganzaError, match="nothing"):
@@ -50,23 +53,43 @@ def test_any_number_of_actors(here: dict[str, bytes]) -> None:
         for count in (1, 2, 4):
             blocks = [table.slice(0, 100 * count), table.slice(100 * count)]
             fitted = fit(estimator("steps"), blocks, unit=unit_of("steps"), shards=count)
-            assert left(fitted) == here, count
+            assert left(fitted) == expected, count
     finally:
         ray.shutdown()
 
 
+def test_any_number_of_holders() -> None:
+    """Of the rows of wide tables: the driver, one, two and three actors, and more than there are ranges."""
+    expected, table = here("wide steps"), data("wide steps")
+    ray.init(address="local", num_cpus=32, include_dashboard=False, log_to_driver=False)
+    try:
+        for holders in (None, 1, 2, 3, 20):
+            fitted = fit(estimator("wide steps"), [table], unit="user", shards=2, holders=holders)
+            assert left(fitted) == expected, holders
+        with pytest.raises(OrganzaError, match="holders"):
+            fit(estimator("wide steps"), [table], unit="user", holders=0)
+        with pytest.raises(OrganzaError, match="holders"):
+            fit(estimator("clicks"), [data("clicks")], unit="user", holders=1)
+    finally:
+        ray.shutdown()
+
+
+@RUNS
 def test_actors_are_killed(
-    cluster: Any, here: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, holders: int | None, cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At random points of steps, on three nodes."""
     ray.init(address=cluster.address, log_to_driver=False)
+    expected = here(name)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     killer = Killer(ACTORS)
     killer.start()
     fits = 0
     while killer.left:
-        fitted = fit(estimator("steps"), [data("steps")], unit="user", shards=2)
-        assert left(fitted) == here
+        # Four actors have three CPUs between them.
+        options = {"num_cpus": 0.5}
+        fitted = fit(estimator(name), [data(name)], unit="user", shards=2, options=options, holders=holders)
+        assert left(fitted) == expected
         del fitted
         fits += 1
         print(f"{ACTORS - killer.left} actors were killed in {fits} fits", flush=True)
@@ -75,13 +98,14 @@ def test_actors_are_killed(
     nothing_left(tmp_path)
 
 
-def test_drivers_are_killed(cluster: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["steps", "wide steps"])
+def test_drivers_are_killed(name: str, cluster: Any, tmp_path: Path) -> None:
     """Each is started again on its folder, and makes the steps since its checkpoint again: no charge twice, the same bits."""
     ray.init(address=cluster.address, log_to_driver=False)
     draw = random.Random(6)
     script = Path(__file__).with_name("driver.py")
     (tmp_path / "alone").mkdir()
-    distributed.fit(estimator("steps", folder=tmp_path / "alone" / "run"), [data("steps")])
+    distributed.fit(estimator(name, folder=tmp_path / "alone" / "run"), [data(name)])
     expected = released(tmp_path / "alone" / "run")
     kills = runs = 0
     took = 6.0
@@ -90,7 +114,7 @@ def test_drivers_are_killed(cluster: Any, tmp_path: Path) -> None:
         folder.parent.mkdir()
         finished = False
         while not finished:
-            words = [sys.executable, "-W", "ignore", str(script), cluster.address, str(folder), "steps"]
+            words = [sys.executable, "-W", "ignore", str(script), cluster.address, str(folder), name]
             driver = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
             assert driver.stdout is not None
             assert driver.stdout.readline() == "ready\n"

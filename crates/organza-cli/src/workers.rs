@@ -1,7 +1,7 @@
 //! Click models whose steps workers compute, for programs: bytes in and bytes out, so that actors of any engine can carry it.
 //!
-//! A [`Driver`] is where the folder of the run is, and needs no data; a [`Worker`] is where data is: see [`organza_train::remote`], which
-//! says who sees what.
+//! A [`Driver`] is where the folder of the run is, and needs no data; a [`Worker`] is where data is; a [`Holder`] keeps rows of the tables: see
+//! [`organza_train::remote`], which says who sees what.
 
 use crate::arguments::Arguments;
 use crate::caller::Caller;
@@ -14,7 +14,7 @@ use anyhow::Context;
 use organza_clicks::{ClickData, ClickRun, ClickTask, Settings};
 use organza_data::Shard;
 use organza_data::table::HANDED_OVER;
-use organza_train::remote::{Job, RemoteError, Reply, StepDriver, StepWorker};
+use organza_train::remote::{HolderJob, Job, RemoteError, Reply, RowHolder, StepLead, StepWorker};
 use organza_train::{RunFolder, SessionError};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::ffi::OsString;
@@ -26,9 +26,9 @@ use std::time::Instant;
 /// Takes no part of the rows for another's: a worker leaves out units of other buckets by itself.
 const ALL_ROWS: Shard = Shard { number: 0, of: 1, strict: false };
 
-/// What charges, adds noise and moves the tables of a run whose gradients workers compute.
+/// What charges, selects and saves in a run whose gradients workers compute, and whose rows holders keep.
 pub struct Driver {
-    driver: StepDriver<ClickRun>,
+    lead: StepLead<ClickRun>,
     settings: Settings,
     folder: PathBuf,
     output: Output,
@@ -61,15 +61,20 @@ impl Driver {
         let output = Output::silent(caller);
         let settings = command.checked(&output)?;
         let nobody = ClickData::of_nobody(&settings).map_err(SessionError::from)?;
-        let driver = StepDriver::open(settings.clone(), nobody, folder).map_err(of_run)?;
+        let lead = StepLead::open(settings.clone(), nobody, folder).map_err(of_run)?;
         let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
         let (folder, begun) = (folder.to_owned(), Instant::now());
-        Ok(Self { driver, settings, folder, output, begun, pool, made: 0 })
+        Ok(Self { lead, settings, folder, output, begun, pool, made: 0 })
     }
 
     /// The steps that were made, and those that there are.
     pub fn steps(&self) -> (u64, u64) {
-        self.driver.steps()
+        self.lead.steps()
+    }
+
+    /// How many ranges the rows of the tables have: more holders than that have nothing to hold.
+    pub fn ranges(&self) -> u16 {
+        self.lead.cut().count()
     }
 
     /// What the worker of `buckets` needs once: settings, and the keys of these buckets. **Private**: for it alone.
@@ -79,7 +84,17 @@ impl Driver {
     pub fn job(&self, buckets: Range<u16>) -> anyhow::Result<Vec<u8>> {
         let settings = serde_json::to_vec(&self.settings)?;
         let length = (settings.len() as u64).to_le_bytes();
-        Ok([&length[..], &settings, &self.driver.job(buckets).to_bytes()].concat())
+        Ok([&length[..], &settings, &self.lead.job(buckets).to_bytes()].concat())
+    }
+
+    /// What holder `number` of `of` needs once: settings, the keys of its rows, and the rows as they were at the last checkpoint. **Private**: for
+    /// it alone.
+    ///
+    /// # Errors
+    /// If what was saved cannot be read.
+    pub fn holder_job(&self, number: usize, of: usize) -> anyhow::Result<Vec<u8>> {
+        let job = self.lead.holder_job(self.lead.cut().of_place(number, of)).map_err(of_run)?;
+        Ok(job.to_bytes())
     }
 
     /// The order for the step under way; none if all are made.
@@ -87,53 +102,105 @@ impl Driver {
     /// # Errors
     /// If a charge is refused, or a file cannot be written.
     pub fn order(&mut self) -> anyhow::Result<Option<Vec<u8>>> {
-        self.driver.order().map_err(of_run)
+        self.lead.order().map_err(of_run)
     }
 
-    /// The rows that a worker asks for.
+    /// What holder `number` of `of` is told before anything else of this step.
+    ///
+    /// # Errors
+    /// If no step was ordered.
+    pub fn opening(&self, number: usize, of: usize) -> anyhow::Result<Vec<u8>> {
+        self.lead.opening(self.lead.cut().of_place(number, of)).map_err(of_run)
+    }
+
+    /// What holders are asked for the rows that a worker asks for.
     ///
     /// # Errors
     /// If it asks for another step, or for rows that there are not.
-    pub fn rows(&mut self, asks: &[u8]) -> anyhow::Result<Vec<u8>> {
-        let Self { driver, pool, .. } = self;
-        pool.install(|| driver.rows(asks)).map_err(of_run)
+    pub fn rows(&mut self, asks: &[u8], of: usize) -> anyhow::Result<Vec<(usize, Vec<u8>)>> {
+        self.lead.rows(asks, of).map_err(of_run)
     }
 
-    /// Takes a part of the step under way.
+    /// Takes what a holder answered to a part: nothing, or what its rows offer.
     ///
     /// # Errors
-    /// If it is damaged, of another step, or of buckets that are there; nothing has changed then.
-    pub fn add(&mut self, part: &[u8]) -> anyhow::Result<()> {
-        self.driver.add(part).map(drop).map_err(of_run)
+    /// If that is damaged, of another step, or there already.
+    pub fn offers(&mut self, offers: &[u8]) -> anyhow::Result<()> {
+        self.lead.offers(offers).map_err(of_run)
     }
 
-    /// Whether parts are still to come.
+    /// Whether holders have offers to make.
     pub fn is_waiting(&self) -> bool {
-        !self.driver.missing().is_empty()
+        !self.lead.missing().is_empty()
     }
 
-    /// Makes the step.
+    /// Decides what the step updates, and gives what each holder is told.
     ///
     /// # Errors
-    /// If parts are missing, it was made before of another sum, or a file cannot be written.
-    pub fn make(&mut self) -> anyhow::Result<()> {
-        let Self { driver, pool, .. } = self;
-        pool.install(|| driver.make()).map_err(of_run)?;
+    /// If offers are missing, it was made before of another sum, or a file cannot be written.
+    pub fn decide(&mut self, of: usize) -> anyhow::Result<Vec<Vec<u8>>> {
+        let Self { lead, pool, .. } = self;
+        let decisions = pool.install(|| lead.decide(of)).map_err(of_run)?;
         self.made += 1;
-        Ok(())
+        Ok(decisions)
     }
 
-    /// Ends the run: certificate, model, page.
+    /// Whether holders are to hand over their states before the next step.
+    pub fn saves(&self) -> bool {
+        self.lead.saves()
+    }
+
+    /// Keeps the state of a holder.
+    ///
+    /// # Errors
+    /// If it is of another step, or a file cannot be written.
+    pub fn save(&mut self, state: &[u8]) -> anyhow::Result<()> {
+        self.lead.save(state).map_err(of_run)
+    }
+
+    /// Ends the run, with the parameters of all holders: certificate, model, page.
     ///
     /// # Errors
     /// If steps are left, or a file cannot be written.
-    pub fn finish(self) -> anyhow::Result<()> {
-        let Self { driver, settings, folder, output, begun, pool, made } = self;
-        let finished = pool.install(|| driver.finish(true)).map_err(of_run)?;
+    pub fn finish(self, parameters: &[Vec<u8>]) -> anyhow::Result<()> {
+        let Self { lead, settings, folder, output, begun, pool, made } = self;
+        let finished = pool.install(|| lead.finish(parameters, true)).map_err(of_run)?;
         let folder = RunFolder::open(&folder)?;
         let trained = Trained { settings, finished, made, elapsed: begun.elapsed() };
         clicks::show(&folder, &trained, &output)?;
         Ok(folder.forget_private()?)
+    }
+}
+
+/// What keeps the rows of its job.
+pub struct Holder {
+    holder: RowHolder,
+    pool: ThreadPool,
+}
+
+impl Holder {
+    /// What a holder is told to hand over its state.
+    pub const SAVE: [u8; 1] = StepLead::<ClickRun>::SAVE;
+    /// What a holder is told to hand over its parameters, after the last step.
+    pub const END: [u8; 1] = StepLead::<ClickRun>::END;
+
+    /// A holder of the rows of a job.
+    ///
+    /// # Errors
+    /// If the job is none.
+    pub fn open(job: &[u8], threads: usize) -> anyhow::Result<Self> {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
+        let holder = pool.install(|| RowHolder::new(HolderJob::from_bytes(job)?))?;
+        Ok(Self { holder, pool })
+    }
+
+    /// Answers a message; with nothing where there is nothing to answer.
+    ///
+    /// # Errors
+    /// If it is damaged, late, or not of the driver of this run.
+    pub fn answer(&mut self, message: &[u8]) -> anyhow::Result<Vec<u8>> {
+        let Self { holder, pool } = self;
+        Ok(pool.install(|| holder.answer(message))?)
     }
 }
 
@@ -174,13 +241,13 @@ impl Worker {
         Ok(pool.install(|| worker.order(order))?)
     }
 
-    /// Takes rows that it asked for, and answers.
+    /// Takes rows that it asked for, of all holders that have some, and answers.
     ///
     /// # Errors
     /// If they are of another step than its last order.
-    pub fn rows(&mut self, rows: &[u8]) -> anyhow::Result<Reply> {
+    pub fn rows(&mut self, places: &[Vec<u8>]) -> anyhow::Result<Reply> {
         let Self { worker, pool } = self;
-        Ok(pool.install(|| worker.rows(rows))?)
+        Ok(pool.install(|| worker.rows_of(places))?)
     }
 }
 

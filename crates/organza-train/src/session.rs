@@ -26,7 +26,7 @@ use thiserror::Error;
 
 pub(crate) const CERTIFICATE: &str = "certificate.json";
 /// Goes up whenever the same key, data and settings would train on other batches, with other noise or other rounding.
-const STATE_VERSION: u64 = 7;
+const STATE_VERSION: u64 = 8;
 
 /// A run that is under way.
 pub struct Session<A: Application> {

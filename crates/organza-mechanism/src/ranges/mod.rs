@@ -89,8 +89,14 @@ impl RowRanges {
 
     /// The ranges of place `number` of `of` places: all of them are somebody's, within one the same number each.
     pub fn of_place(&self, number: usize, of: usize) -> Range<u16> {
-        let of = of.clamp(1, self.count as usize);
-        let start = |number: usize| (number.min(of) * self.count as usize / of) as u16;
-        start(number)..start(number + 1)
+        ranges_of_place(self.count(), number, of)
     }
+}
+
+/// Of so many ranges, those of place `number` of `of` places.
+pub fn ranges_of_place(count: u16, number: usize, of: usize) -> Range<u16> {
+    let count = usize::from(count);
+    let of = of.clamp(1, count.max(1));
+    let start = |number: usize| (number.min(of) * count / of) as u16;
+    start(number)..start(number + 1)
 }

@@ -43,6 +43,7 @@ impl Offer {
         match plan.selector().by() {
             None if with_squares => offer.always = squares(sum.all_values()),
             None => {}
+            Some(_) if !with_squares && !plan.selector().looks() => {}
             Some(by) => {
                 let first = match by {
                     By::Row => first.row,

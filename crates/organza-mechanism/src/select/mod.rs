@@ -58,6 +58,11 @@ pub(crate) trait Selector: Debug + Send + Sync {
     /// The most coordinates that a selection can hold, of `coordinates` in rows of `widest` at most.
     fn most(&self, coordinates: u64, widest: u64) -> u64;
 
+    /// Whether it looks at the data.
+    fn looks(&self) -> bool {
+        true
+    }
+
     /// How many rows of a unit are counted, for rules that look at counts.
     fn rows_per_unit(&self) -> usize {
         0

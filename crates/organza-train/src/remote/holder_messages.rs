@@ -12,10 +12,9 @@
 use super::messages::MessageError;
 use crate::optimizer::OptimizerSettings;
 use organza_mechanism::buckets::parts_of;
-use organza_mechanism::ranges::{RangeKeys, RangeSettings, RowRanges};
+use organza_mechanism::ranges::{RangeKeys, RangeSettings, ranges_of_place};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 /// When the rows of a holder are brought up to date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -192,14 +191,10 @@ impl<'a> HolderMessage<'a> {
 ///
 /// # Errors
 /// If the part is damaged.
-pub fn part_for_holders(
-    part: &[u8],
-    cut: RowRanges,
-    of: usize,
-) -> Result<Vec<Vec<u8>>, MessageError> {
+pub fn part_for_holders(part: &[u8], of: usize) -> Result<Vec<Vec<u8>>, MessageError> {
     let parts = parts_of(part)?;
     let of_place = |number: usize| {
-        let own: Range<u16> = cut.of_place(number, of);
+        let own = ranges_of_place(parts.len() as u16, number, of);
         let own = parts.iter().filter(|(range, _)| own.contains(range)).map(|(_, part)| *part);
         HolderMessage::Parts(&own.collect::<Vec<&[u8]>>().concat()).to_bytes()
     };

@@ -1,16 +1,21 @@
-//! Steps whose gradients are computed by other processes, on this machine or on others: workers hold units, a driver
-//! holds the key, the ledger and the tables.
+//! Steps whose gradients are computed by other processes, on this machine or on others: workers hold units, holders hold rows of the
+//! tables, a lead holds the key and the ledger.
 //!
 //! ```text
-//! StepDriver ─job(buckets)─▶ StepWorker          once: what the plan says, and the keys of these buckets
-//!            ─order()─────▶  who joins, what chance decides, which rows their gradients read
-//!            ◀─Asks────────  rows
-//!            ─rows(asks)──▶  gradients, clipped, summed as whole numbers
-//!            ◀─Part────────  bytes
-//!            ─add(part), make()─▶ select, noise, move, save
+//! StepLead ─job(buckets)────────▶ StepWorker     once: what the plan says, and the keys of these buckets
+//!          ─holder_job(ranges)──▶ RowHolder      once: what the plan says, rows, and the keys of their noise
+//!
+//!          ─opening()───────────▶ holder         this step was paid for
+//!          ─order()─────────────▶ worker         who joins, what chance decides, which rows their gradients read
+//!          ◀─Asks──────────────── worker
+//!          ─rows(asks)──────────▶ holder ─▶ worker     gradients, clipped, summed as whole numbers
+//!                                 worker ─Part─▶ holder    gathered, each bucket once
+//!          ◀─offers────────────── holder         sizes of what may be selected, digests of sums
+//!          ─decide()────────────▶ holder         what is selected: noise, move
 //! ```
 //!
-//! All messages are bytes, so that anything may carry them: pipes ([`LocalWorkers`]), actors of an engine, a network.
+//! All messages are bytes, so that anything may carry them: pipes ([`LocalWorkers`]), actors of an engine, a network. A [`StepDriver`] is a lead
+//! that holds all rows itself.
 //!
 //! # Privacy
 //! **A worker** sees the data of its own units, who of them joined each batch, and the rows that their gradients read, as they
@@ -18,18 +23,22 @@
 //! take noise off; see [`organza_mechanism::buckets`]. It is trusted to clip: a worker that does not follow its program can
 //! put anything into its part.
 //!
-//! **The driver** sees sums without noise, and has the key of the noise. It is the one that all trust, as in a run on one
-//! machine; but it needs no data. Its folder holds what that of any run holds.
+//! **A holder** sees the sums of its rows without noise, and which of its rows are read, and has the keys of the noise on them and on no others; see
+//! [`organza_mechanism::ranges`]. It has no data, no key of a bucket, and draws noise only for steps that the lead has sealed.
 //!
-//! **Messages** from the driver to workers hold rows of released tables, and jobs hold keys of buckets. Messages to the
-//! driver hold which rows were read and sums without noise: all of them are as private as the data, their lengths too.
+//! **The lead** has the key of the run, and sees the sizes of touched candidates where there is a selection. It is the one that all trust, as in a run
+//! on one machine; but it needs no data. Its folder holds what that of any run holds, the states of holders among it.
+//!
+//! **Messages** to workers hold rows of released tables, and jobs hold keys. Messages to holders and to the lead hold which rows were read,
+//! sums without noise, or sizes of them: all of them are as private as the data, their lengths too.
 //! Nothing here encrypts them: whatever carries them has to.
 //!
 //! **Once.** Each step is charged before its order is given, and its noise is drawn when all parts are there, each bucket
-//! once. Late parts, parts that come twice and parts of other steps are refused, and change nothing. A driver that was
-//! killed makes the steps since its checkpoint again, of the same sums or not at all.
+//! once, and when the digest of all sums is on the lead's disk. Late parts, parts that come twice and parts of other steps are refused, and change
+//! nothing. A lead that was killed makes the steps since its checkpoint again, of the same sums or not at all; so it does when a holder died, whose
+//! rows since then are lost.
 //!
-//! **Bits.** They follow the seed, the settings and the data, and neither the number of workers and threads nor who was killed
+//! **Bits.** They follow the seed, the settings and the data, and neither the number of workers, holders and threads nor who was killed
 //! when. They differ from those of [`Session::train`](crate::Session::train), which draws batches of units by number,
 //! under another purpose.
 

@@ -101,9 +101,20 @@ impl<T: Task> StepWorker<T> {
     /// # Errors
     /// If the rows are of another step than its last order.
     pub fn rows(&mut self, rows: &[u8]) -> Result<Reply, MessageError> {
+        self.rows_of(&[rows])
+    }
+
+    /// The same for rows from several places, all that it asked for.
+    ///
+    /// # Errors
+    /// As [`StepWorker::rows`].
+    pub fn rows_of(&mut self, places: &[impl AsRef<[u8]>]) -> Result<Reply, MessageError> {
         let drawn = self.drawn.as_mut().ok_or(MessageError::OtherStep)?;
         let held = &mut drawn.rows;
-        read_rows(rows, &drawn.order, &self.shape, |row, values| held.insert(row, values))?;
+        for rows in places {
+            let insert = |row, values: &mut dyn Iterator<Item = f32>| held.insert(row, values);
+            read_rows(rows.as_ref(), &drawn.order, &self.shape, insert)?;
+        }
         Ok(self.sum())
     }
 

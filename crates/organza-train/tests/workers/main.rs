@@ -4,6 +4,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stderr)]
 #![allow(unreachable_pub, reason = "a test crate has no outside")]
 
+mod holders;
 mod killed;
 mod refused;
 mod same;
@@ -33,9 +34,12 @@ fn main() {
             killed::drive(Method::of(method), Path::new(path));
         }
         _ => {
-            let tests: [(&str, fn()); 10] = [
+            let tests: [(&str, fn()); 13] = [
                 ("any_number_of_workers_gives_the_same_bits", same::any_number_of_workers),
                 ("any_number_of_processes_gives_the_same_bits", same::any_number_of_processes),
+                ("any_number_of_holders_gives_the_same_bits", holders::any_number_of_holders),
+                ("a_lost_holder_changes_nothing", holders::lost_holders),
+                ("holders_refuse_what_is_not_theirs", holders::what_holders_refuse),
                 ("workers_draw_what_is_theirs_alone", same::another_key_gives_other_bits),
                 ("killed_workers_change_nothing", killed::killed_workers),
                 ("a_killed_driver_goes_on", killed::killed_driver),

@@ -267,7 +267,7 @@ def fit(
         if len(parts) > 1 and is_path(parts[0]):
             raise SettingsError("steps on this machine take tables, or one path: a folder is all tables in it")
         data = _handed(parts[0] if is_path(parts[0]) else parts)
-        trained(estimator, lambda jobs: WorkersHere([StepWorker(jobs[0], data)]), 1, parts)
+        trained(estimator, lambda jobs, of: WorkersHere([StepWorker(jobs[0], data)], of), 1, parts)
         return estimator
     numbered = list(enumerate(parts))
 

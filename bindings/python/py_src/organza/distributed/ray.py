@@ -12,7 +12,8 @@ them come to the driver.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import ray
@@ -30,7 +31,7 @@ from organza.distributed._rounds import (
     unit_of,
 )
 from organza.distributed._shards import split_by
-from organza.distributed._steps import Answer, StepWorker, trained
+from organza.distributed._steps import Answer, HoldersLostError, StepWorker, trained
 from organza.exceptions import DataError, SettingsError
 
 __all__ = ["fit"]
@@ -47,6 +48,7 @@ def fit(
     fan_in: int = 8,
     retries: int = 20,
     options: dict[str, Any] | None = None,
+    holders: int | None = None,
 ) -> Estimator:
     """Fit on the cluster that this process is connected to, or on this machine.
 
@@ -69,12 +71,17 @@ def fit(
         How often a task is repeated whose worker died.
     options : dict, optional
         Options of Ray for every task, such as ``{"num_cpus": 2}``.
+    holders : int, optional
+        How many actors keep the tables of a model that is learned by steps, each a range of the rows with the keys of the noise on them; they
+        get `options` as well. Unless you say so, the driver keeps all. Tables of fewer than 1,024 rows for each have fewer holders.
 
     Returns
     -------
     estimator
         Fitted: the same seed gives the same bits on any number of workers. What is released once has those of an ordinary fit.
     """
+    if holders is not None and (holders < 1 or not estimator._takes_steps()):
+        raise SettingsError("`holders` is a number of actors, for a model that is learned by steps")
     if fan_in < 2:
         raise SettingsError(f"`fan_in` is {fan_in}, but must be 2 or more")
     if not ray.is_initialized():
@@ -90,7 +97,15 @@ def fit(
         if estimator._takes_steps():
             count = shards or len(parts)
             by_worker = _pieces(parts, own, count, every, _organza.worker_of)
-            trained(estimator, lambda jobs: ActorsOfRay(jobs, by_worker, options), count, data)
+            remote = holders is not None
+            holding: Any = (lambda jobs: HoldersOfRay(jobs, options)), holders
+            trained(
+                estimator,
+                lambda jobs, of: ActorsOfRay(jobs, by_worker, options, of, remote),
+                count,
+                data,
+                holding if remote else None,
+            )
             return estimator
         # A data set may have other blocks when a driver is started again.
         of = shards or shards_of_begun(estimator) or len(parts)
@@ -129,33 +144,98 @@ class ActorsOfRay:
     """
 
     def __init__(
-        self, jobs: Sequence[bytes], pieces: Sequence[Sequence[Any]], options: dict[str, Any] | None
+        self,
+        jobs: Sequence[bytes],
+        pieces: Sequence[Sequence[Any]],
+        options: dict[str, Any] | None,
+        holders: int,
+        remote: bool,
     ) -> None:
         every = {"num_cpus": 1, "scheduling_strategy": "SPREAD", "max_restarts": -1, "max_task_retries": -1}
         actor = ray.remote(_Actor).options(**{**every, **(options or {})})
         self._actors = [actor.remote(*own) for own in pieces]
         # Kept, so that an actor that is started again finds its rows.
         self._pieces, self._jobs = pieces, jobs
-        self._asked: dict[Any, tuple[int, bytes, bytes | None]] = {}
+        # Whether rows and parts go from actor to actor, and not through the driver.
+        self._holders, self._remote = holders, remote
+        self._asked: dict[Any, tuple[int, bytes, Sequence[Any] | None, list[Any]]] = {}
         self._begun: dict[int, Any] = {}
 
-    def tell(self, number: int, order: bytes, rows: bytes | None) -> None:
+    def tell(self, number: int, order: bytes, rows: Sequence[Any] | None) -> None:
         """Have an actor answer."""
-        self._asked[self._actors[number].answer.remote(order, rows)] = (number, order, rows)
+        answer = self._actors[number].answer.options(num_returns=1 + self._holders)
+        head, *parts = answer.remote(order, self._holders, rows is not None, *(rows or ()))
+        self._asked[head] = (number, order, rows, parts)
 
     def answer(self) -> tuple[int, Answer]:
         """Wait for the first answer."""
         while True:
             [first], _ = ray.wait(list(self._asked), num_returns=1)
-            number, order, rows = self._asked.pop(first)
-            answer: Answer | None = ray.get(first)
-            if answer is not None:
-                return number, answer
+            number, order, rows, parts = self._asked.pop(first)
+            with _holders_may_be_lost(self._remote):
+                begun, asks = ray.get(first)
+            if begun:
+                told = [] if asks is not None else parts if self._remote else ray.get(parts)
+                return number, (asks, told)
             if number in self._begun:
                 # It failed, or the actor was started again since.
                 ray.get(self._begun[number])
             self._begun[number] = self._actors[number].begin.remote(self._jobs[number])
             self.tell(number, order, rows)
+
+    def forget(self) -> None:
+        """Wait for none of the answers that are still to come."""
+        self._asked.clear()
+
+
+@contextmanager
+def _holders_may_be_lost(remote: bool) -> Iterator[None]:
+    """Say so if it was a holder that died: workers are started again by Ray, and fail for other reasons alone."""
+    try:
+        yield
+    except (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError) as error:
+        if remote:
+            raise HoldersLostError from error
+        raise
+
+
+class HoldersOfRay:
+    """Actors of Ray that keep rows of the tables, with the keys of the noise on them.
+
+    One that dies takes the steps since the last checkpoint with it: it is not started again, and all begin there again.
+    """
+
+    def __init__(self, jobs: Sequence[bytes], options: dict[str, Any] | None) -> None:
+        every = {"num_cpus": 1, "scheduling_strategy": "SPREAD", "max_restarts": 0, "max_task_retries": 0}
+        actor = ray.remote(_Holder).options(**{**every, **(options or {})})
+        self.count = len(jobs)
+        self._actors = [actor.remote() for _ in jobs]
+        # Jobs hold keys: they are sent by a call, which is repeated by nobody, and never kept for a restart.
+        self._told = [self._actors[number].begin.remote(job) for number, job in enumerate(jobs)]
+
+    def tell(self, number: int, message: Any) -> Any:
+        """Tell an actor something; give a reference to its answer."""
+        self._told[number] = self._actors[number].answer.remote(message)
+        return self._told[number]
+
+    def read(self, answer: Any) -> bytes:
+        """Wait for an answer."""
+        with _holders_may_be_lost(True):
+            # What came before may have failed, and is the reason why this did.
+            found: bytes = ray.get(answer)
+            return found
+
+
+class _Holder:
+    """The rows of a job."""
+
+    def begin(self, job: bytes) -> None:
+        """Take a job."""
+        self._holder = _organza.RowHolder(job, 1)
+
+    def answer(self, message: bytes) -> bytes:
+        """Answer a message."""
+        return self._holder.answer(message)
 
 
 class _Actor:
@@ -169,9 +249,12 @@ class _Actor:
         """Take a job, once."""
         self._worker = self._worker or StepWorker(job, _handed(self._pieces), threads=1)
 
-    def answer(self, order: bytes, rows: bytes | None) -> Answer | None:
-        """Answer an order, or rows that were asked for; nothing without a job."""
-        return None if self._worker is None else self._worker.answer(order, rows)
+    def answer(self, order: bytes, holders: int, has_rows: bool, *rows: bytes) -> Any:
+        """Answer an order, or rows that were asked for: whether it has a job, what it asks for, and what each holder is told."""
+        if self._worker is None:
+            return [(False, None), *[b""] * holders]
+        asks, parts = self._worker.answer(order, rows if has_rows else None, holders)
+        return [(True, asks), *(parts or [b""] * holders)]
 
 
 def _pieces(

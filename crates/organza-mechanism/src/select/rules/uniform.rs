@@ -42,6 +42,10 @@ impl Selector for Uniform {
         Event::UniformMask { share, event: Box::new(noise) }
     }
 
+    fn looks(&self) -> bool {
+        false
+    }
+
     fn event_beside_dense(&self, noise: Event) -> Event {
         noise
     }
