@@ -53,13 +53,24 @@ fn in_one_place(sampler: &Sampler, step: u64) -> BatchSum {
 
 /// The sums of ranges of these keys in a step.
 fn in_ranges(sampler: &Sampler, step: &PaidStep, keys: &RangeKeys) -> Vec<RangeSum> {
-    let names = (0..UNITS).map(u64::to_be_bytes);
-    let units = BucketUnits::by_name(names, 0..BUCKETS);
+    of_units(sampler, step, keys, UNITS, gradient)
+}
+
+/// The same of so many units with these gradients.
+fn of_units(
+    sampler: &Sampler,
+    step: &PaidStep,
+    keys: &RangeKeys,
+    units: u64,
+    gradient: impl Fn(u64, &mut UnitGradient) + Sync,
+) -> Vec<RangeSum> {
+    let names = (0..units).map(u64::to_be_bytes);
+    let names = BucketUnits::by_name(names, 0..BUCKETS);
     let settings = sampler.worker_settings().unwrap();
     let worker =
-        BucketSampler::new(settings, shape(), sampler.bucket_keys(0..BUCKETS), units).unwrap();
+        BucketSampler::new(settings, shape(), sampler.bucket_keys(0..BUCKETS), names).unwrap();
     let batch = worker.batch(&step.order()).unwrap();
-    assert_eq!(batch.count() as u64, UNITS);
+    assert_eq!(batch.count() as u64, units);
     let bytes = batch.sum(100, |_, unit, to| gradient(unit, to));
     let parts = parts_of(&bytes).unwrap();
     let paid = keys.opened(&step.opening()).unwrap();
@@ -215,6 +226,48 @@ fn the_second_clip_is_that_of_one_place() {
             }
         }
     }
+}
+
+/// One unit more moves what all ranges release together by S1 / b and no more, although it has rows in all of them. In the twin it is clipped in
+/// each range by itself.
+#[test]
+fn a_unit_moves_all_ranges_together_by_its_clip() {
+    let plan = plan(SelectionSettings::Everything, 1.0, None);
+    let cut = RowRanges::of(&shape());
+    let wide = |ranges: Range<u16>, to: &mut UnitGradient| {
+        for range in ranges {
+            to.row(cut.rows(range).start).unwrap()[1] = 100.0;
+        }
+    };
+    let released = |units: u64, last: &(dyn Fn(u64, &mut UnitGradient) + Sync)| {
+        let sampler = plan.sampler("training", 0, &RandomSource::from_seed(5));
+        let mut step = opened(&sampler, 2);
+        let keys = sampler.range_keys(0..5);
+        let sums = of_units(&sampler, &step, &keys, units, |unit, to| match unit {
+            ..50 => gradient(unit, to),
+            _ => last(unit, to),
+        });
+        sums.iter().for_each(|sum| {
+            step.offer(&sum.offer()).unwrap();
+        });
+        let decision = keys.decided(&step.decide().unwrap().for_ranges(0..5)).unwrap();
+        let mut values: Vec<f32> = Vec::new();
+        for sum in sums {
+            sum.chosen(&decision).unwrap().noise().visit(|_, run| values.extend_from_slice(run));
+        }
+        values
+    };
+    let without = released(50, &|_, _| ());
+    let moved = |with: Vec<f32>| {
+        let squares = with.iter().zip(&without).map(|(one, other)| f64::from(one - other).powi(2));
+        squares.sum::<f64>().sqrt()
+    };
+    let most = 1.0 / 20.0;
+    let whole = moved(released(51, &|_, to| wide(0..5, to)));
+    assert!((0.99..1.001).contains(&(whole / most)), "{whole}");
+    let parted = |unit: u64, to: &mut UnitGradient| wide(unit as u16 - 50..unit as u16 - 49, to);
+    let twin = moved(released(55, &parted));
+    assert!(twin > 2.0 * most, "{twin}");
 }
 
 /// The joint clip of the next step follows all units, as in one place.
