@@ -26,6 +26,7 @@ pub mod metrics;
 mod notes;
 mod optimizer;
 pub mod outside;
+mod paid;
 mod phases;
 mod plain;
 mod plan;

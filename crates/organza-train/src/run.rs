@@ -62,6 +62,11 @@ impl RunPlan {
         Self::of(settings, &schedule, &before)
     }
 
+    /// Whether there is a checkpoint after so many steps.
+    pub(crate) fn saves_after(&self, done: u64) -> bool {
+        done.is_multiple_of(self.checkpoint_every) || done == self.steps
+    }
+
     /// The same for the steps of any schedule.
     pub(crate) fn of(
         settings: &EngineSettings,

@@ -8,11 +8,11 @@ use crate::checkpoint::Checkpoint;
 use crate::folder::{FolderError, RunFolder};
 use crate::journal::Journal;
 use crate::metrics::{self, Metrics};
-use crate::run::{RunError, RunPlan, TRAINING, opened, pay};
+use crate::paid::PaidBlock;
+use crate::run::{RunError, RunPlan, TRAINING, opened};
 use crate::session::{Finished, Session, SessionError};
 use crate::step::{draw_batch, release};
 use crate::task::Losses;
-use organza_ledger::Charged;
 use organza_mechanism::{BatchPart, PartSum, Purpose, ReadRows, Sampler, UnitGradient};
 use rayon::prelude::*;
 use std::collections::VecDeque;
@@ -94,8 +94,7 @@ pub struct NetworkSteps {
     plan: RunPlan,
     sampler: Sampler,
     state: Checkpoint,
-    /// The steps that `charged` pays for.
-    paid: Option<(u64, Charged)>,
+    paid: PaidBlock,
     drawn: Option<Drawn>,
     /// None where no checkpoints are written.
     journal: Option<Journal>,
@@ -176,7 +175,7 @@ impl NetworkSteps {
             plan,
             sampler,
             state,
-            paid: None,
+            paid: PaidBlock::default(),
             drawn: None,
             journal,
             caught_up: None,
@@ -213,8 +212,8 @@ impl NetworkSteps {
                 self.save()?;
             }
             self.catch_up();
-            self.pay(step)?;
-            let (_, paid) = self.paid.as_ref().ok_or(RunError::NoPurse)?;
+            let (_, purse) = self.session.books.purse()?;
+            let paid = self.paid.of_step(step, &self.plan, &self.sampler, purse)?;
             let clip = self.state.clip;
             let batch = draw_batch(&self.sampler, paid, step, clip).map_err(RunError::from)?;
             let parts = batch.units().len().div_ceil(units.max(1)).max(1);
@@ -239,18 +238,6 @@ impl NetworkSteps {
             self.drawn = Some(Drawn { step, waiting, sums: Vec::new() });
         }
         Ok(self.drawn.as_ref().and_then(|drawn| drawn.waiting.front()).map(|(_, part)| part))
-    }
-
-    /// Charges for the block of steps that `step` is in, unless it is charged.
-    fn pay(&mut self, step: u64) -> Result<(), NetworkError> {
-        if self.paid.as_ref().is_none_or(|(end, _)| step >= *end) {
-            let every = self.plan.checkpoint_every;
-            let end = self.plan.steps.min((step / every + 1) * every);
-            let (_, purse) = self.session.books.purse()?;
-            let charged = pay(&self.plan, &(step..end), Some(&self.sampler), purse)?;
-            self.paid = charged.map(|charged| (end, charged));
-        }
-        Ok(())
     }
 
     /// Reads what was read at this step before the run was stopped, whether or not the program does: it has its noise from here.
@@ -388,7 +375,7 @@ impl NetworkSteps {
         }
         self.state.add_to_average(self.plan.average, self.plan.steps);
         let done = step + 1;
-        if done.is_multiple_of(self.plan.checkpoint_every) || done == self.plan.steps {
+        if self.plan.saves_after(done) {
             self.save()?;
         }
         Ok(())

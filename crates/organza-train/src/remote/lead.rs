@@ -9,12 +9,12 @@ use crate::application::Application;
 use crate::books::Releases;
 use crate::journal::Journal;
 use crate::optimizer::OptimizerSettings;
-use crate::run::{RunError, RunPlan, pay, upkeep};
+use crate::paid::PaidBlock;
+use crate::run::{RunError, RunPlan, upkeep};
 use crate::session::{Finished, Session, SessionError};
 use crate::settings::RunSettings;
 use crate::tables::{Constraint, Projection, Upkeep, largest_of};
 use crate::task::Task as _;
-use organza_ledger::Charged;
 use organza_mechanism::buckets::WorkerSettings;
 use organza_mechanism::ranges::{Decision, PaidStep, RowRanges};
 use organza_mechanism::{ReleasedClip, Sampler, Shape};
@@ -45,8 +45,7 @@ pub struct StepLead<A: Application> {
     saved: SavedRows,
     steps: u64,
     clip: Option<ReleasedClip>,
-    /// The steps that `charged` pays for.
-    paid: Option<(u64, Charged)>,
+    paid: PaidBlock,
     /// The step under way.
     step: Option<PaidStep>,
     journal: Journal,
@@ -137,7 +136,7 @@ impl<A: Application> StepLead<A> {
             saved,
             steps,
             clip,
-            paid: None,
+            paid: PaidBlock::default(),
             step: None,
             journal,
             begun: None,
@@ -193,8 +192,8 @@ impl<A: Application> StepLead<A> {
         }
         if self.step.is_none() && step < steps {
             self.begun.get_or_insert_with(Instant::now);
-            self.pay(step)?;
-            let (_, paid) = self.paid.as_ref().ok_or(RunError::NoPurse)?;
+            let (_, purse) = self.session.books.purse()?;
+            let paid = self.paid.of_step(step, &self.plan, &self.sampler, purse)?;
             let paid_step = self.sampler.open(step, paid).map_err(RunError::from)?;
             self.step = Some(match self.clip {
                 Some(clip) => paid_step.at_clip(clip),
@@ -218,18 +217,6 @@ impl<A: Application> StepLead<A> {
         let mut read = self.journal.rows(step.order().step);
         read.retain(|row| ranges.contains(&self.cut.of_row(*row)));
         Ok(HolderMessage::Open { opening: &step.opening(), read }.to_bytes())
-    }
-
-    /// Charges for the block of steps that `step` is in, unless it is charged.
-    fn pay(&mut self, step: u64) -> Result<(), RemoteError> {
-        if self.paid.as_ref().is_none_or(|(end, _)| step >= *end) {
-            let every = self.plan.checkpoint_every;
-            let end = self.plan.steps.min((step / every + 1) * every);
-            let (_, purse) = self.session.books.purse()?;
-            let charged = pay(&self.plan, &(step..end), Some(&self.sampler), purse)?;
-            self.paid = charged.map(|charged| (end, charged));
-        }
-        Ok(())
     }
 
     /// Notes the rows that a worker asks for, and gives what each of `of` holders is asked: their answers are for the worker that asked, and
@@ -304,8 +291,7 @@ impl<A: Application> StepLead<A> {
     /// Whether the rows of all holders are to be saved before the next step: their answers to [`StepLead::SAVE`] go to
     /// [`StepLead::save`].
     pub fn saves(&self) -> bool {
-        let is_due = self.steps.is_multiple_of(self.plan.checkpoint_every);
-        self.saved.steps() < self.steps && (is_due || self.steps == self.plan.steps)
+        self.saved.steps() < self.steps && self.plan.saves_after(self.steps)
     }
 
     /// What a holder is told to hand over its state.
