@@ -65,6 +65,7 @@ class Killer(threading.Thread):
     def __init__(self, kills: int) -> None:
         super().__init__(daemon=True)
         self.left, self.ended = kills, threading.Event()
+        self.killed: list[str] = []
 
     def run(self) -> None:
         """Kill."""
@@ -72,10 +73,13 @@ class Killer(threading.Thread):
         while self.left and not self.ended.wait(draw.expovariate(2.0)):
             workers = working()
             if workers:
+                victim = draw.choice(workers)
                 try:
-                    draw.choice(workers).send_signal(signal.SIGKILL)
-                except psutil.Error:
+                    name = victim.cmdline()[0]
+                    victim.send_signal(signal.SIGKILL)
+                except (psutil.Error, IndexError):
                     continue
+                self.killed.append(name)
                 self.left -= 1
 
 

@@ -95,6 +95,9 @@ def test_actors_are_killed(
         print(f"{ACTORS - killer.left} actors were killed in {fits} fits", flush=True)
     killer.ended.set()
     killer.join()
+    kept = sum("_Holder" in name for name in killer.killed)
+    print(f"{kept} of them kept rows", flush=True)
+    assert (kept > 0) == (holders is not None)
     nothing_left(tmp_path)
 
 
