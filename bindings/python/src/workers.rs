@@ -75,15 +75,26 @@ impl StepDriver {
         Ok(PyBytes::new(py, &job))
     }
 
-    /// What holder `number` of `of` needs once. **Private**: it holds keys.
+    /// What holder `number` of `of` needs once, beside its rows. **Private**: it holds keys.
     fn holder_job<'py>(
         &self,
         py: Python<'py>,
         number: usize,
         of: usize,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let job = self.with(py, |driver| driver.holder_job(number, of))?;
+        let job = self.with(py, |driver| Ok(driver.holder_job(number, of)))?;
         Ok(PyBytes::new(py, &job))
+    }
+
+    /// The rows of holder `number` of `of`, as they were at the last checkpoint. *Not private.*
+    fn holder_state<'py>(
+        &self,
+        py: Python<'py>,
+        number: usize,
+        of: usize,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let state = self.with(py, |driver| driver.holder_state(number, of))?;
+        Ok(PyBytes::new(py, &state))
     }
 
     /// The order of the step under way; None if all are made.
@@ -140,10 +151,10 @@ impl StepDriver {
         self.with(py, |driver| driver.save(state))
     }
 
-    /// Ends the run, with the parameters of all holders: certificate, model, page.
-    fn finish(&self, py: Python<'_>, parameters: Vec<Vec<u8>>) -> PyResult<()> {
+    /// Ends the run, with the weights of all holders: certificate, model, page.
+    fn finish(&self, py: Python<'_>, weights: Vec<Vec<u8>>) -> PyResult<()> {
         let driver = self.take().ok_or_else(ended)?;
-        py.detach(|| driver.finish(&parameters)).map_err(|error| raise(&error))
+        py.detach(|| driver.finish(&weights)).map_err(|error| raise(&error))
     }
 
     /// Lets go of the folder, so that the run can be opened again.
@@ -158,11 +169,12 @@ pub(crate) struct RowHolder(Mutex<Holder>);
 
 #[pymethods]
 impl RowHolder {
-    /// For a job.
+    /// Of the rows `state`, for a job.
     #[new]
-    #[pyo3(signature = (job, threads = 0))]
-    fn open(py: Python<'_>, job: &[u8], threads: usize) -> PyResult<Self> {
-        let holder = py.detach(|| Holder::open(job, threads)).map_err(|error| raise(&error))?;
+    #[pyo3(signature = (job, state, threads = 0))]
+    fn open(py: Python<'_>, job: &[u8], state: &[u8], threads: usize) -> PyResult<Self> {
+        let holder = py.detach(|| Holder::open(job, state, threads));
+        let holder = holder.map_err(|error| raise(&error))?;
         Ok(Self(Mutex::new(holder)))
     }
 

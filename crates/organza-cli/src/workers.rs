@@ -14,7 +14,9 @@ use anyhow::Context;
 use organza_clicks::{ClickData, ClickRun, ClickTask, Settings};
 use organza_data::Shard;
 use organza_data::table::HANDED_OVER;
-use organza_train::remote::{HolderJob, Job, RemoteError, Reply, RowHolder, StepLead, StepWorker};
+use organza_train::remote::{
+    HolderJob, HolderState, Job, RemoteError, Reply, RowHolder, StepLead, StepWorker,
+};
 use organza_train::{RunFolder, SessionError};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::ffi::OsString;
@@ -87,14 +89,18 @@ impl Driver {
         Ok([&length[..], &settings, &self.lead.job(buckets).to_bytes()].concat())
     }
 
-    /// What holder `number` of `of` needs once: settings, the keys of its rows, and the rows as they were at the last checkpoint. **Private**: for
-    /// it alone.
+    /// What holder `number` of `of` needs once, beside its rows: settings, and their keys. **Private**: for it alone.
+    pub fn holder_job(&self, number: usize, of: usize) -> Vec<u8> {
+        self.lead.holder_job(self.lead.cut().of_place(number, of)).to_bytes()
+    }
+
+    /// The rows of holder `number` of `of`, as they were at the last checkpoint. *Not private.*
     ///
     /// # Errors
     /// If what was saved cannot be read.
-    pub fn holder_job(&self, number: usize, of: usize) -> anyhow::Result<Vec<u8>> {
-        let job = self.lead.holder_job(self.lead.cut().of_place(number, of)).map_err(of_run)?;
-        Ok(job.to_bytes())
+    pub fn holder_state(&self, number: usize, of: usize) -> anyhow::Result<Vec<u8>> {
+        let ranges = self.lead.cut().of_place(number, of);
+        Ok(self.lead.holder_state(ranges).map_err(of_run)?.to_bytes())
     }
 
     /// The order for the step under way; none if all are made.
@@ -184,13 +190,14 @@ impl Holder {
     /// What a holder is told to hand over its parameters, after the last step.
     pub const END: [u8; 1] = StepLead::<ClickRun>::END;
 
-    /// A holder of the rows of a job.
+    /// A holder of the rows `state`, for a job.
     ///
     /// # Errors
-    /// If the job is none.
-    pub fn open(job: &[u8], threads: usize) -> anyhow::Result<Self> {
+    /// If they do not belong together.
+    pub fn open(job: &[u8], state: &[u8], threads: usize) -> anyhow::Result<Self> {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
-        let holder = pool.install(|| RowHolder::new(HolderJob::from_bytes(job)?))?;
+        let (job, state) = (HolderJob::from_bytes(job)?, HolderState::from_bytes(state)?);
+        let holder = pool.install(|| RowHolder::new(job, &state))?;
         Ok(Self { holder, pool })
     }
 

@@ -103,7 +103,7 @@ impl Shape {
     }
 
     /// Some of the rows, as tables of their own, in the same order.
-    pub(crate) fn part(&self, rows: Range<u32>) -> Self {
+    pub fn part(&self, rows: Range<u32>) -> Self {
         let (start, end) = (u64::from(rows.start), u64::from(rows.end));
         let mut part = Self { tables: Vec::new(), rows: 0, coordinates: 0, selectable: (0, 0) };
         for table in &self.tables {

@@ -1,7 +1,7 @@
 //! The sum of some buckets on the rows of a range as bytes, on its way to where all are joined.
 //!
 //! ```text
-//! magic, version │ run │ step │ clip │ first bucket, end │ range of rows │ units │ not finite │ within │ rows
+//! magic, version │ run │ step │ clip │ first bucket, end │ range of rows │ digest of all ranges │ units │ not finite │ within │ rows
 //!     each row, ascending: number in the range │ units that count at it, if any count │ bytes of a value │ values
 //! checksum of all before
 //! ```
@@ -54,6 +54,14 @@ pub enum PartError {
     /// Its range has made an offer already.
     #[error("range {range} of the rows is there already")]
     DoubleRange {
+        /// The range.
+        range: u16,
+    },
+    /// A range has joined other parts than others.
+    #[error(
+        "range {range} of the rows has other parts of the batch than others: a worker made it twice, and its data or program changed in between"
+    )]
+    OtherParts {
         /// The range.
         range: u16,
     },
@@ -123,6 +131,8 @@ pub(crate) struct PartHeader<'a> {
     pub(crate) buckets: Range<u16>,
     /// The range of rows.
     pub(crate) range: u16,
+    /// A number that tells the part, of all ranges, from others: those that belong together have the same.
+    pub(crate) whole: u64,
     /// The sum.
     sum: &'a [u8],
 }
@@ -141,10 +151,11 @@ impl<'a> PartHeader<'a> {
         let order = BatchOrder::from_reader(&mut reader)?;
         let mut short = || Ok::<_, PartError>(u16::from_le_bytes(reader.take()?));
         let [start, end, range] = [short()?, short()?, short()?];
+        let whole = reader.number()?;
         if start >= end || end > BUCKETS {
             return Err(PartError::Damaged("it is of no buckets"));
         }
-        Ok(Self { order, buckets: start..end, range, sum: reader.0 })
+        Ok(Self { order, buckets: start..end, range, whole, sum: reader.0 })
     }
 }
 
@@ -152,7 +163,7 @@ impl<'a> PartHeader<'a> {
 pub(super) fn write_parts(order: &BatchOrder, buckets: &Range<u16>, sum: &ClippedSum) -> Vec<u8> {
     let (cut, mut rows) = (RowRanges::of(sum.shape()), Vec::new());
     sum.sorted_rows(&mut rows);
-    let mut left = &rows[..];
+    let (mut left, whole) = (&rows[..], sum.digest());
     let mut bytes = Vec::new();
     for range in 0..cut.count() {
         let within = cut.rows(range);
@@ -165,6 +176,7 @@ pub(super) fn write_parts(order: &BatchOrder, buckets: &Range<u16>, sum: &Clippe
         bytes.extend(order.to_bytes());
         let numbers = [buckets.start, buckets.end, range];
         bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+        bytes.extend(whole.to_le_bytes());
         sum.write(own, within.start, &mut bytes);
         bytes.extend(checksum(&bytes[start..]).to_le_bytes());
         let size = (bytes.len() - start) as u64;

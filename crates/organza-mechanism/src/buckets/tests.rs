@@ -70,14 +70,18 @@ fn part(sampler: &Sampler, order: &BatchOrder, buckets: Range<u16>, turned: bool
 }
 
 fn opened(sampler: &Sampler, step: u64) -> PaidStep {
-    sampler.open(step, &paid(sampler.charge(step..step + 1))).unwrap()
+    at_clip(sampler, step, None)
+}
+
+fn at_clip(sampler: &Sampler, step: u64, clip: Option<ReleasedClip>) -> PaidStep {
+    sampler.open(step, &paid(sampler.charge(step..step + 1)), clip).unwrap()
 }
 
 /// The batch of a step on all rows, with the keys of these.
 fn gathered(sampler: &Sampler, step: &PaidStep) -> (GatheredBatch, RangeKeys) {
     let keys = sampler.range_keys(0..1);
     let range = sampler.range_settings(None).unwrap().ranges(&keys).unwrap().remove(0);
-    (range.gather(&keys.opened(&step.opening()).unwrap()).unwrap(), keys)
+    (range.gather(&keys.opened(&step.opening(0..1)).unwrap()).unwrap(), keys)
 }
 
 /// Reads what a worker hands over, which is of one range.
@@ -89,7 +93,7 @@ fn read(batch: &GatheredBatch, bytes: &[u8]) -> Result<ReadPart, PartError> {
 
 fn add(batch: &mut GatheredBatch, bytes: &[u8]) -> Result<Range<u16>, PartError> {
     let part = read(batch, bytes)?;
-    Ok(batch.take(part))
+    batch.take(part)
 }
 
 /// The joined sum of parts of these buckets, in this order, with all that releases it.
@@ -180,7 +184,7 @@ fn a_part_is_taken_once_and_where_it_belongs() {
     assert_eq!(batch.missing().first(), Some(&(4_000..BUCKETS)));
     assert_eq!(batch.missing().len(), 1);
     assert!(batch.join().is_none(), "units of these buckets are missing");
-    assert!(sampler.open(3, &paid(sampler.charge(3..4))).is_err(), "its turn has passed");
+    assert!(sampler.open(3, &paid(sampler.charge(3..4)), None).is_err(), "its turn has passed");
 }
 
 #[test]
@@ -208,7 +212,7 @@ fn workers_clip_to_what_was_released() {
     let plan = plan(SelectionSettings::Everything).adapting(AdaptiveClip::new(0.5, 1.0)).unwrap();
     let sums = [0.01, 1.0].map(|clip| {
         let sampler = plan.sampler("training", 0, &RandomSource::from_seed(5));
-        let step = opened(&sampler, 3).at_clip(ReleasedClip::saved(clip));
+        let step = at_clip(&sampler, 3, Some(ReleasedClip::saved(clip)));
         let (mut batch, _) = gathered(&sampler, &step);
         let bytes = part(&sampler, &step.order(), 0..BUCKETS, false);
         add(&mut batch, &bytes).unwrap();

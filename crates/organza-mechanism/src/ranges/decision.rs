@@ -6,10 +6,10 @@
 //! seal
 //! ```
 
-use super::keys::Seal;
 use super::{RangeKeys, RangeSum};
 use crate::adaptive::ReleasedClip;
 use crate::buckets::{BatchOrder, PartError, Reader};
+use crate::random::RandomSource;
 use crate::scores::By;
 use crate::select::Choice;
 use std::collections::BTreeMap;
@@ -25,7 +25,8 @@ pub struct Decision {
     pub(super) digests: BTreeMap<u16, u64>,
     /// The first candidate of each range; none where nothing is selected.
     pub(super) firsts: Vec<u64>,
-    pub(super) seal: Seal,
+    /// The source of the purpose, for seals.
+    pub(super) source: RandomSource,
     pub(super) next_clip: Option<ReleasedClip>,
 }
 
@@ -55,7 +56,7 @@ impl Decision {
             Choice::Some { by: By::Row, indices } => (BY_ROW, &indices[..]),
         };
         bytes.push(kind);
-        for (range, digest) in self.digests.range(ranges) {
+        for (range, digest) in self.digests.range(ranges.clone()) {
             bytes.extend(range.to_le_bytes());
             bytes.extend(digest.to_le_bytes());
             let first = self.firsts.get(usize::from(*range)).copied().unwrap_or(0);
@@ -65,7 +66,7 @@ impl Decision {
             bytes.extend((own.len() as u64).to_le_bytes());
             bytes.extend(own.iter().flat_map(|index| (index - first).to_le_bytes()));
         }
-        self.seal.seal(bytes)
+        RangeKeys::of(&self.source, ranges).seal(bytes)
     }
 }
 
@@ -90,7 +91,7 @@ impl RangeKeys {
     /// # Errors
     /// If no driver of this run sealed it.
     pub fn decided(&self, decision: &[u8]) -> Result<RangeDecision, PartError> {
-        let mut reader = Reader(self.seal.opened(decision)?);
+        let mut reader = Reader(self.unsealed(decision)?);
         let order = BatchOrder::from_reader(&mut reader)?;
         let [has_squares] = reader.take()?;
         let squares = u128::from_le_bytes(reader.take()?);

@@ -18,7 +18,8 @@ const MOST_UNITS: u64 = 1 << 32;
 /// # Privacy
 /// A unit is in one bucket, and each bucket is in one part: so a unit stands in one part of the batch, and the joined
 /// sum has the sensitivity of one sum. That holds because parts are taken only if they are of this run, step and range,
-/// and of buckets that no part before was of, and are joined only when all buckets are there; and if those who sum parts do so by a
+/// and of buckets that no part before was of, and are joined only when all buckets are there; if all ranges took the same parts, which a
+/// [`PaidStep`](super::PaidStep) sees to, since each part carries a digest of what it is in all ranges; and if those who sum parts do so by a
 /// [`BucketSampler`](crate::buckets::BucketSampler), which clips. Nothing can be selected from a part, nor from the sum of a range:
 /// ```compile_fail,E0599
 /// # use organza_mechanism::ranges::RangeSum;
@@ -32,9 +33,17 @@ pub struct GatheredBatch {
     first: FirstOfRange,
     order: BatchOrder,
     grid: Grid,
-    /// By their first bucket: the bucket after the last, and the sum.
-    parts: BTreeMap<u16, (u16, Lease)>,
+    /// By their first bucket.
+    parts: BTreeMap<u16, TakenPart>,
     units: u64,
+}
+
+struct TakenPart {
+    /// The bucket after the last.
+    end: u16,
+    /// What tells the part, of all ranges, from others.
+    whole: u64,
+    memory: Lease,
 }
 
 /// Where a range begins in all tables.
@@ -46,7 +55,10 @@ pub(super) struct FirstOfRange {
 
 /// A part that was read and looked at, to be taken by the batch that did so.
 pub struct ReadPart {
+    order: BatchOrder,
+    range: u16,
     buckets: Range<u16>,
+    whole: u64,
     memory: Lease,
 }
 
@@ -74,42 +86,48 @@ impl GatheredBatch {
     /// If it is damaged, of another run, step, clip or range, or of buckets that are there already.
     pub fn read(&self, part: &[u8]) -> Result<ReadPart, PartError> {
         let part = behind_length(part);
-        let PartHeader { order, buckets, range, .. } = PartHeader::of(part)?;
+        let PartHeader { order, buckets, range, whole, .. } = PartHeader::of(part)?;
+        self.check(&order, range, &buckets)?;
+        let mut memory = Lease::new(&self.run.pool, 1 + self.parts.len());
+        read_part(part, &mut memory.sum)?;
+        if self.units.saturating_add(memory.sum.units()) >= MOST_UNITS {
+            return Err(PartError::Damaged("it has more units than any batch"));
+        }
+        Ok(ReadPart { order, range, buckets, whole, memory })
+    }
+
+    /// Takes a part that it has read, which is its buckets.
+    ///
+    /// # Errors
+    /// If another batch has read it, or a part of these buckets was taken since; the batch is as it was.
+    pub fn take(&mut self, part: ReadPart) -> Result<Range<u16>, PartError> {
+        let ReadPart { order, range, buckets, whole, memory } = part;
+        self.check(&order, range, &buckets)?;
+        self.units = self.units.saturating_add(memory.sum.units());
+        self.parts.insert(buckets.start, TakenPart { end: buckets.end, whole, memory });
+        Ok(buckets)
+    }
+
+    fn check(&self, order: &BatchOrder, range: u16, buckets: &Range<u16>) -> Result<(), PartError> {
         if order.run != self.order.run {
             return Err(PartError::OtherRun);
         }
-        if order != self.order {
+        if *order != self.order {
             return Err(PartError::OtherStep { expected: self.order.step, found: order.step });
         }
         if range != self.range {
             return Err(PartError::OtherTables);
         }
         let before = self.parts.range(..buckets.end).next_back();
-        if before.is_some_and(|(_, (end, _))| *end > buckets.start) {
-            return Err(PartError::Double { buckets });
+        match before.is_some_and(|(_, part)| part.end > buckets.start) {
+            true => Err(PartError::Double { buckets: buckets.clone() }),
+            false => Ok(()),
         }
-        let mut memory = Lease::new(&self.run.pool, 1 + self.parts.len());
-        read_part(part, &mut memory.sum)?;
-        if self.units.saturating_add(memory.sum.units()) >= MOST_UNITS {
-            return Err(PartError::Damaged("it has more units than any batch"));
-        }
-        Ok(ReadPart { buckets, memory })
-    }
-
-    /// Takes a part that it has read, which is its buckets. One that it has read before another of the same buckets was taken is left out.
-    pub fn take(&mut self, part: ReadPart) -> Range<u16> {
-        let ReadPart { buckets, memory } = part;
-        let before = self.parts.range(..buckets.end).next_back();
-        if before.is_none_or(|(_, (end, _))| *end <= buckets.start) {
-            self.units = self.units.saturating_add(memory.sum.units());
-            self.parts.insert(buckets.start, (buckets.end, memory));
-        }
-        buckets
     }
 
     /// The buckets that are still to come, in order.
     pub fn missing(&self) -> Vec<Range<u16>> {
-        let ends = std::iter::once(0).chain(self.parts.values().map(|(end, _)| *end));
+        let ends = std::iter::once(0).chain(self.parts.values().map(|part| part.end));
         let starts = self.parts.keys().copied().chain([BUCKETS]);
         ends.zip(starts).map(|(end, start)| end..start).filter(|gap| !gap.is_empty()).collect()
     }
@@ -120,12 +138,22 @@ impl GatheredBatch {
             return None;
         }
         let Self { run, range, first, order, grid, parts, .. } = self;
-        let mut parts = parts.into_values().map(|(_, memory)| memory);
+        let parted = parts.iter().fold(0, |all, (start, part)| {
+            let own = part.whole ^ u64::from(*start) ^ u64::from(part.end) << 16;
+            mixed(all, own)
+        });
+        let mut parts = parts.into_values().map(|part| part.memory);
         let mut memory = parts.next()?;
         parts.for_each(|part| memory.sum.join(part));
         let digest = memory.sum.digest() ^ grid.clip().to_bits().rotate_left(17);
-        Some(RangeSum { run, range, first, order, grid, memory, digest })
+        Some(RangeSum { run, range, first, order, grid, memory, digest, parted })
     }
+}
+
+/// Adds a number to those that were mixed before it.
+pub(super) fn mixed(all: u64, number: u64) -> u64 {
+    const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+    (all.rotate_left(29) ^ number).wrapping_mul(MIX)
 }
 
 impl std::fmt::Debug for ReadPart {
@@ -149,12 +177,22 @@ pub struct RangeSum {
     grid: Grid,
     pub(crate) memory: Lease,
     pub(super) digest: u64,
+    /// Which parts it was joined of: the same in all ranges.
+    pub(super) parted: u64,
 }
 
 impl RangeSum {
     /// What the rule of selection looks at, for [`PaidStep::offer`](super::PaidStep::offer). *Not private.*
     pub fn offer(&self) -> Vec<u8> {
         Offer::of(self).to_bytes()
+    }
+
+    /// Whether this is what a decision was made of.
+    ///
+    /// # Errors
+    /// If the decision is of another step, or was made of another sum.
+    pub fn check(&self, decision: &RangeDecision) -> Result<(), PartError> {
+        decision.of_range(self).map(drop)
     }
 
     /// What was selected of it.

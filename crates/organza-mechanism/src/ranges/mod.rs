@@ -24,8 +24,12 @@
 //!
 //! **The keys.** The key of a range is [named](crate::RandomSource::named) under that of the purpose. So whoever holds rows can draw the noise on these, and
 //! neither that on others, nor who joins a batch, nor what is selected. And it draws noise on nothing that was not paid for: a message of a
-//! [`PaidStep`], which is made against the proof of a charge alone, is sealed by a key that only the driver and those who hold rows have.
+//! [`PaidStep`], which is made against the proof of a charge alone, is sealed for those rows by a key that only the driver and whoever holds them has.
 //! A range draws a step once, and only on the sum whose digest the decision names.
+//!
+//! **One part.** A part has the rows of its units in all ranges. If ranges took parts of the same buckets that a worker made of other data, or by another program,
+//! a unit could be in both, clipped twice. So each range offers which parts it has joined, by digests of all their rows, and nothing is decided
+//! unless they are the same everywhere.
 //!
 //! **What is not hidden.** Whoever holds rows sees the sums of these without noise, and has the key of the noise on them: it is trusted as
 //! the one process of an ordinary run is, for its rows. It has no data of units. Whoever decides sees the sizes of touched candidates.
@@ -84,7 +88,7 @@ impl RowRanges {
     pub fn of_row(&self, row: u32) -> u16 {
         let row = u64::from(row).min(self.rows);
         // The last range that starts at this row or before it.
-        (((row + 1) * self.count - 1) / self.rows).min(self.count) as u16
+        (((row + 1) * self.count - 1) / self.rows.max(1)).min(self.count) as u16
     }
 
     /// The ranges of place `number` of `of` places: all of them are somebody's, within one the same number each.

@@ -1,7 +1,7 @@
 //! What a range offers to whoever decides: the sizes of its candidates, and what is counted beside them.
 //!
 //! ```text
-//! run │ step │ clip │ range │ digest │ units │ not finite │ within │ squares of what is never left out │ candidates
+//! run │ step │ clip │ range │ digest │ units │ not finite │ within │ digest of parts │ squares of what is never left out │ candidates
 //!     each, ascending: number in all tables │ score │ squares │ units that count at it
 //! ```
 //!
@@ -19,8 +19,8 @@ pub(super) struct Offer {
     pub(super) order: BatchOrder,
     pub(super) range: u16,
     pub(super) digest: u64,
-    /// Units, those that were not finite, and those within the clip less those beyond: the same in all ranges.
-    pub(super) counted: [u64; 3],
+    /// Units, those that were not finite, those within the clip less those beyond, and which parts were joined: the same in all ranges.
+    pub(super) counted: [u64; 4],
     /// The squares of all values that no selection leaves out, where the second clip needs them.
     pub(super) always: u128,
     pub(super) sizes: Vec<Size>,
@@ -28,10 +28,10 @@ pub(super) struct Offer {
 
 impl Offer {
     pub(super) fn of(sum: &RangeSum) -> Self {
-        let RangeSum { run, range, first, order, memory, digest, .. } = sum;
+        let RangeSum { run, range, first, order, memory, digest, parted, .. } = sum;
         let Run { plan, .. } = &**run;
         let (sum, with_squares) = (&memory.sum, plan.noise().has_second_clip());
-        let counted = [sum.units(), sum.not_finite(), sum.within().cast_unsigned()];
+        let counted = [sum.units(), sum.not_finite(), sum.within().cast_unsigned(), *parted];
         let mut offer = Self {
             order: *order,
             range: *range,
@@ -88,7 +88,7 @@ impl Offer {
         let order = BatchOrder::from_reader(&mut reader)?;
         let range = u16::from_le_bytes(reader.take()?);
         let digest = reader.number()?;
-        let counted = [reader.number()?, reader.number()?, reader.number()?];
+        let counted = [reader.number()?, reader.number()?, reader.number()?, reader.number()?];
         let always = u128::from_le_bytes(reader.take()?);
         let cut = RowRanges::of(shape);
         if range >= cut.count() {

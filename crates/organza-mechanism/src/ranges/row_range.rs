@@ -75,7 +75,7 @@ impl RangeSettings {
         let cut = self.cut();
         let of = |number: u16| {
             let rows = cut.rows(number);
-            let source = keys.ranges.source(number).filter(|_| !rows.is_empty());
+            let source = keys.0.source(number).filter(|_| !rows.is_empty());
             let source = source.ok_or(PartError::OtherTables)?;
             let (coordinate, _) =
                 plan.shared_shape().row(rows.start).ok_or(PartError::OtherTables)?;
@@ -125,6 +125,11 @@ impl RowRange {
     /// The shape of its rows.
     pub fn shape(&self) -> Shape {
         (*self.run.plan.shared_shape()).clone()
+    }
+
+    #[cfg(test)]
+    pub(super) fn plan(&self) -> &Plan {
+        &self.run.plan
     }
 
     /// The right to leave the noise of its rows for later, where tables do.

@@ -1,8 +1,8 @@
 //! A step whose sums are elsewhere: opened against the proof of its charge, and decided when all ranges have made their offers.
 
-use super::keys::Seal;
+use super::gathered::mixed;
 use super::offer::{Offer, first_of};
-use super::{Decision, RowRanges};
+use super::{Decision, RangeKeys, RowRanges};
 use crate::adaptive::{Adaptive, ReleasedClip};
 use crate::batch::{Run, Sampler};
 use crate::buckets::{BatchOrder, PartError};
@@ -29,34 +29,35 @@ pub struct PaidStep {
 }
 
 impl Sampler {
-    /// The batch of `step`, which `paid` pays for, to be summed elsewhere. It takes the turn of the step, as
-    /// [`Sampler::batch`] does.
+    /// The batch of `step`, which `paid` pays for, to be summed elsewhere, with a clip that an earlier step has released where the plan's
+    /// clip adapts. It takes the turn of the step, as [`Sampler::batch`] does.
     ///
     /// # Errors
     /// As [`Sampler::batch`].
-    pub fn open(&self, step: u64, paid: &Charged) -> Result<PaidStep, NotPaid> {
+    pub fn open(
+        &self,
+        step: u64,
+        paid: &Charged,
+        clip: Option<ReleasedClip>,
+    ) -> Result<PaidStep, NotPaid> {
         self.run.due.hand_out(step, paid)?;
-        let (run, grid) = (self.run.clone(), *self.run.plan.grid());
+        let plan = &self.run.plan;
+        let grid = clip.map_or(*plan.grid(), |clip| plan.grid_at(clip));
+        let run = self.run.clone();
         let cut = RowRanges::of(&run.plan.shared_shape());
         Ok(PaidStep { run, step, grid, cut, offers: BTreeMap::new() })
     }
 }
 
 impl PaidStep {
-    /// The step with a clip that an earlier one has released, where the plan's clip adapts.
-    pub fn at_clip(mut self, clip: ReleasedClip) -> Self {
-        self.grid = self.run.plan.grid_at(clip);
-        self
-    }
-
     /// What those who sum parts are told.
     pub fn order(&self) -> BatchOrder {
         BatchOrder { run: self.run.source.fingerprint(), step: self.step, clip: self.grid.clip() }
     }
 
-    /// The same for those who hold rows, sealed.
-    pub fn opening(&self) -> Vec<u8> {
-        Seal::of(&self.run.source).seal(self.order().to_bytes())
+    /// The same for whoever holds the rows of `ranges`, sealed.
+    pub fn opening(&self, ranges: Range<u16>) -> Vec<u8> {
+        RangeKeys::of(&self.run.source, ranges).seal(self.order().to_bytes())
     }
 
     /// Takes what a range offers.
@@ -76,9 +77,9 @@ impl PaidStep {
         if self.offers.contains_key(&offer.range) {
             return Err(PartError::DoubleRange { range: offer.range });
         }
-        // Each range has the parts of all units.
+        // Each range has the same parts. Of two that a worker made, each on another state of its data, a unit could be in both.
         if self.offers.values().any(|other| other.counted != offer.counted) {
-            return Err(PartError::Damaged("it is of other units than that of another range"));
+            return Err(PartError::OtherParts { range: offer.range });
         }
         let range = offer.range;
         self.offers.insert(range, offer);
@@ -95,10 +96,8 @@ impl PaidStep {
     /// A number that tells the sums of all ranges apart, for a run that makes a step again and has to make it of the same gradients,
     /// under the same clip. *Not private*, and no secret-keeping hash: it stays where the key of the run is kept.
     pub fn digest(&self) -> u64 {
-        const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
-        self.offers.values().fold(self.grid.clip().to_bits(), |sum, offer| {
-            (sum.rotate_left(29) ^ offer.digest).wrapping_mul(MIX)
-        })
+        let digests = self.offers.values().map(|offer| offer.digest);
+        digests.fold(self.grid.clip().to_bits(), mixed)
     }
 
     /// Private selection, when all ranges have made their offers: which coordinates or rows this step updates, and the next clip where it
@@ -139,8 +138,8 @@ impl PaidStep {
                 (0..cut.count()).map(|range| first_of(&shape, *by, cut.rows(range).start)).collect()
             }
         };
-        let seal = Seal::of(source);
-        Some(Decision { order, choice, squares, digests, firsts, seal, next_clip })
+        let source = source.clone();
+        Some(Decision { order, choice, squares, digests, firsts, source, next_clip })
     }
 }
 

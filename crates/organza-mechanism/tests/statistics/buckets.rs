@@ -46,7 +46,7 @@ fn law(seed: u64, twin: impl Fn(Vec<u8>) -> Vec<u8>) -> [f64; 2] {
     let shape = Shape::table(4, 2).unwrap();
     let worker =
         BucketSampler::new(sampler.worker_settings().unwrap(), shape, keys, units).unwrap();
-    let mut order = sampler.open(0, &paid(sampler.charge(0..1))).unwrap().order();
+    let mut order = sampler.open(0, &paid(sampler.charge(0..1)), None).unwrap().order();
     let mut counts = vec![0; 64];
     let mut pairs = vec![0; 64];
     for step in 0..STEPS {

@@ -28,7 +28,8 @@ impl<A: Application> StepDriver<A> {
     /// As [`StepLead::open`].
     pub fn open(settings: A::Settings, data: A::Data, path: &Path) -> Result<Self, RemoteError> {
         let lead = StepLead::open(settings, data, path)?;
-        let holder = RowHolder::new(lead.holder_job(lead.cut().of_place(0, 1))?)?;
+        let all = lead.cut().of_place(0, 1);
+        let holder = RowHolder::new(lead.holder_job(all.clone()), &lead.holder_state(all)?)?;
         Ok(Self { lead, holder })
     }
 
@@ -116,7 +117,7 @@ impl<A: Application> StepDriver<A> {
         if done < steps {
             return Err(RemoteError::NotDone { left: steps - done, steps });
         }
-        let parameters = self.holder.parameters();
-        self.lead.finish(&[parameters], keep_private)
+        let weights = self.holder.weights();
+        self.lead.finish(&[weights], keep_private)
     }
 }

@@ -39,14 +39,14 @@ struct HeldRange {
 }
 
 impl RowHolder {
-    /// A holder of the rows of a job.
+    /// A holder of the rows `state`, which are those of its job.
     ///
     /// # Errors
-    /// If the job is damaged, or of another version.
-    pub fn new(job: HolderJob) -> Result<Self, MessageError> {
-        let HolderJob { settings, keys, state } = job;
+    /// If they are not, or the job is of another version.
+    pub fn new(job: HolderJob, state: &HolderState) -> Result<Self, MessageError> {
+        let HolderJob { settings, keys } = job;
         let cut = settings.ranges.cut();
-        let of = |range: RowRange| HeldRange::new(range, &settings, &state);
+        let of = |range: RowRange| HeldRange::new(range, &settings, state);
         let held = settings.ranges.ranges(&keys)?.into_iter().map(of);
         let held = held.collect::<Result<Vec<HeldRange>, MessageError>>()?;
         let HolderSettings { average, steps, .. } = settings;
@@ -67,7 +67,7 @@ impl RowHolder {
             }
             HolderMessage::Decision(decision) => self.decide(decision)?,
             HolderMessage::Save => return self.state(),
-            HolderMessage::End => return Ok(self.parameters()),
+            HolderMessage::End => return Ok(self.weights()),
         }
         Ok(Vec::new())
     }
@@ -153,9 +153,7 @@ impl RowHolder {
             return Err(PartError::Damaged("its ranges are of other buckets").into());
         }
         for (held, part) in self.held.iter_mut().zip(read) {
-            if let Some(batch) = &mut held.batch {
-                batch.take(part);
-            }
+            held.batch.as_mut().ok_or(MessageError::OtherStep)?.take(part)?;
         }
         Ok(buckets.unwrap_or_default())
     }
@@ -188,6 +186,9 @@ impl RowHolder {
         if self.order()? != decision.order() {
             return Err(MessageError::OtherStep);
         }
+        for held in &self.held {
+            held.sum.as_ref().ok_or(MessageError::OtherStep)?.check(&decision)?;
+        }
         let (average, steps) = (self.average, self.steps);
         let make = |held: &mut HeldRange| held.make(&decision, average, steps);
         self.held.par_iter_mut().try_for_each(make)?;
@@ -201,8 +202,12 @@ impl RowHolder {
 
     /// Its rows as a checkpoint keeps them. *Not private.*
     pub(super) fn state(&self) -> Result<Vec<u8>, MessageError> {
-        let mut state = HolderState { steps: Some(self.made()), ..HolderState::default() };
+        let steps = self.held.first().map(|held| held.state.tables.steps());
+        let mut state = HolderState { steps, ..HolderState::default() };
         for held in &self.held {
+            if Some(held.state.tables.steps()) != steps {
+                return Err(MessageError::OtherStep);
+            }
             let mut bytes = Vec::new();
             held.state.write(&mut bytes).map_err(|_| MessageError::Damaged("state"))?;
             state.ranges.insert(held.range.number(), bytes);
@@ -210,20 +215,17 @@ impl RowHolder {
         Ok(state.to_bytes())
     }
 
-    /// The steps that were made.
-    fn made(&self) -> u64 {
-        self.held.first().map_or(0, |held| held.state.tables.steps())
-    }
-
-    /// Its parameters at the end, all up to date. It holds nothing afterwards.
-    pub(super) fn parameters(&mut self) -> Vec<u8> {
+    /// Its weights at the end, all up to date. It holds nothing afterwards.
+    pub(super) fn weights(&mut self) -> Vec<u8> {
         let held = std::mem::take(&mut self.held);
         let average = self.average;
         let of = |held: HeldRange| {
-            let parameters = held.state.into_parameters(average);
-            parameters.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>()
+            let weights = held.state.into_parameters(average);
+            let weights = weights.iter().flat_map(|value| value.to_le_bytes()).collect();
+            (held.range.number(), weights)
         };
-        held.into_par_iter().map(of).collect::<Vec<Vec<u8>>>().concat()
+        let ranges: Vec<(u16, Vec<u8>)> = held.into_par_iter().map(of).collect();
+        HolderState { steps: None, ranges: ranges.into_iter().collect() }.to_bytes()
     }
 }
 

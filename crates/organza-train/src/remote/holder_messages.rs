@@ -6,7 +6,7 @@
 //!               3 │ parts of its ranges                                                       nothing, or with the last its offers
 //!               4 │ sealed decision                                                           nothing
 //!               5                                                                             its state
-//!               6                                                                             its parameters, at the end
+//!               6                                                                             its weights, at the end
 //! ```
 
 use super::messages::MessageError;
@@ -36,15 +36,14 @@ pub(super) struct HolderSettings {
     pub(super) steps: u64,
 }
 
-/// What a holder of rows needs once: settings, the keys of its ranges, and their rows.
+/// What a holder of rows needs once, beside these: settings, and the keys of its ranges.
 ///
 /// # Privacy
-/// The keys take the noise off these rows, and the state tells which of them were touched lately: for whoever holds them alone.
+/// The keys take the noise off these rows: they are for whoever holds them alone, and belong into no command line, environment or log.
 #[derive(Clone)]
 pub struct HolderJob {
     pub(super) settings: HolderSettings,
     pub(super) keys: RangeKeys,
-    pub(super) state: HolderState,
 }
 
 impl HolderJob {
@@ -53,8 +52,7 @@ impl HolderJob {
         let settings = serde_json::to_vec(&self.settings).unwrap_or_default();
         let mut bytes = Vec::new();
         push(&mut bytes, &settings);
-        push(&mut bytes, &self.keys.expose());
-        bytes.extend(self.state.to_bytes());
+        bytes.extend(self.keys.expose());
         bytes
     }
 
@@ -63,15 +61,11 @@ impl HolderJob {
     /// # Errors
     /// If it is none.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, MessageError> {
-        let damaged = MessageError::Damaged("job");
-        let (settings, rest) = pull(bytes, "job")?;
-        let (keys, state) = pull(rest, "job")?;
-        let (Ok(settings), Some(keys)) =
-            (serde_json::from_slice(settings), RangeKeys::from_bytes(keys))
-        else {
-            return Err(damaged);
-        };
-        Ok(Self { settings, keys, state: HolderState::from_bytes(state)? })
+        let (settings, keys) = pull(bytes, "job")?;
+        match (serde_json::from_slice(settings), RangeKeys::from_bytes(keys)) {
+            (Ok(settings), Some(keys)) => Ok(Self { settings, keys }),
+            _ => Err(MessageError::Damaged("job")),
+        }
     }
 }
 
@@ -82,16 +76,18 @@ impl std::fmt::Debug for HolderJob {
     }
 }
 
-/// The rows of some ranges: first weights, or what a checkpoint keeps after a number of steps. *Not private.*
+/// The rows of some ranges: weights as they are before the first step or after the last, or what a checkpoint keeps after a number of steps.
+/// *Not private.*
 #[derive(Clone, Default, PartialEq)]
-pub(super) struct HolderState {
-    /// None for first weights.
+pub struct HolderState {
+    /// None for weights alone.
     pub(super) steps: Option<u64>,
     pub(super) ranges: BTreeMap<u16, Vec<u8>>,
 }
 
 impl HolderState {
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
+    /// The rows as bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![u8::from(self.steps.is_some())];
         bytes.extend(self.steps.unwrap_or(0).to_le_bytes());
         for (range, state) in &self.ranges {
@@ -101,7 +97,11 @@ impl HolderState {
         bytes
     }
 
-    pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self, MessageError> {
+    /// Rows that came as bytes.
+    ///
+    /// # Errors
+    /// If they are none.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, MessageError> {
         const WHAT: &str = "state";
         let damaged = || MessageError::Damaged(WHAT);
         let (is_saved, rest) = bytes.split_first().ok_or_else(damaged)?;
@@ -115,6 +115,13 @@ impl HolderState {
             rest = after;
         }
         Ok(Self { steps, ranges })
+    }
+}
+
+/// Without rows.
+impl std::fmt::Debug for HolderState {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "HolderState({:?} steps)", self.steps)
     }
 }
 

@@ -13,11 +13,12 @@ use crate::paid::PaidBlock;
 use crate::run::{RunError, RunPlan, upkeep};
 use crate::session::{Finished, Session, SessionError};
 use crate::settings::RunSettings;
-use crate::tables::{Constraint, Projection, Upkeep, largest_of};
+use crate::tables::{Upkeep, largest_of};
 use crate::task::Task as _;
 use organza_mechanism::buckets::WorkerSettings;
 use organza_mechanism::ranges::{Decision, PaidStep, RowRanges};
 use organza_mechanism::{ReleasedClip, Sampler, Shape};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 use std::time::Instant;
@@ -96,9 +97,9 @@ impl<A: Application> StepLead<A> {
         let task = session.application.task();
         let shape = task.shape().map_err(RunError::from)?;
         let cut = RowRanges::of(&shape);
-        if cut.count() > 1 && looks_at_all(plan.optimizer) {
+        if cut.count() > 1 && matches!(plan.optimizer, OptimizerSettings::Projected(_)) {
             return Err(RemoteError::Settings(
-                "weights that are not kept in one ball: that would look at all rows at once",
+                "an optimizer that moves each weight by itself: projections look at where it stands, and at others",
             ));
         }
         if first.len() as u64 != shape.coordinates() {
@@ -159,12 +160,17 @@ impl<A: Application> StepLead<A> {
         Job { settings: self.workers.clone(), keys: self.sampler.bucket_keys(buckets) }
     }
 
-    /// What the holder of `ranges` needs once, with their keys and rows, as they were at the last checkpoint: for it alone.
+    /// What the holder of `ranges` needs once, with their keys: for it alone.
+    pub fn holder_job(&self, ranges: Range<u16>) -> HolderJob {
+        HolderJob { settings: self.holders.clone(), keys: self.sampler.range_keys(ranges) }
+    }
+
+    /// The rows of `ranges`, as they were at the last checkpoint: for whoever holds them.
     ///
     /// # Errors
     /// If what was saved cannot be read.
-    pub fn holder_job(&self, ranges: Range<u16>) -> Result<HolderJob, RemoteError> {
-        let state = match self.saved.steps() {
+    pub fn holder_state(&self, ranges: Range<u16>) -> Result<HolderState, RemoteError> {
+        Ok(match self.saved.steps() {
             0 => {
                 let first = |range| {
                     let rows = self.cut.rows(range);
@@ -172,12 +178,10 @@ impl<A: Application> StepLead<A> {
                     let weights = &self.first[self.shape.range(rows.start).start..last];
                     (range, weights.iter().flat_map(|weight| weight.to_le_bytes()).collect())
                 };
-                HolderState { steps: None, ranges: ranges.clone().map(first).collect() }
+                HolderState { steps: None, ranges: ranges.map(first).collect() }
             }
-            _ => self.saved.read(ranges.clone())?,
-        };
-        let (settings, keys) = (self.holders.clone(), self.sampler.range_keys(ranges));
-        Ok(HolderJob { settings, keys, state })
+            _ => self.saved.read(ranges)?,
+        })
     }
 
     /// The order for the step under way, the same for all workers; the next one begins when the one before was made. `None` if
@@ -194,11 +198,8 @@ impl<A: Application> StepLead<A> {
             self.begun.get_or_insert_with(Instant::now);
             let (_, purse) = self.session.books.purse()?;
             let paid = self.paid.of_step(step, &self.plan, &self.sampler, purse)?;
-            let paid_step = self.sampler.open(step, paid).map_err(RunError::from)?;
-            self.step = Some(match self.clip {
-                Some(clip) => paid_step.at_clip(clip),
-                None => paid_step,
-            });
+            let opened = self.sampler.open(step, paid, self.clip).map_err(RunError::from)?;
+            self.step = Some(opened);
         }
         Ok(self.step.as_ref().map(|step| step.order().to_bytes()))
     }
@@ -216,7 +217,7 @@ impl<A: Application> StepLead<A> {
         let step = self.step.as_ref().ok_or(RemoteError::NotOrdered)?;
         let mut read = self.journal.rows(step.order().step);
         read.retain(|row| ranges.contains(&self.cut.of_row(*row)));
-        Ok(HolderMessage::Open { opening: &step.opening(), read }.to_bytes())
+        Ok(HolderMessage::Open { opening: &step.opening(ranges), read }.to_bytes())
     }
 
     /// Notes the rows that a worker asks for, and gives what each of `of` holders is asked: their answers are for the worker that asked, and
@@ -250,7 +251,7 @@ impl<A: Application> StepLead<A> {
     /// Takes what a holder answered to the last part: the offers of its ranges.
     ///
     /// # Errors
-    /// If they are damaged, of another step, or there already. Nothing has changed then but for those before the one that is refused.
+    /// If one is damaged, of another step, of other parts than those of other holders, or there already. It is not taken then; those before it are.
     pub fn offers(&mut self, mut offers: &[u8]) -> Result<(), RemoteError> {
         let step = self.step.as_mut().ok_or(RemoteError::NotOrdered)?;
         while !offers.is_empty() {
@@ -302,16 +303,21 @@ impl<A: Application> StepLead<A> {
     /// Keeps the state of a holder. When all are there, the run goes on from here if it is stopped.
     ///
     /// # Errors
-    /// If it is of another step, or a file cannot be written.
+    /// If nothing is to be saved, it is of another step or there already, or a file cannot be written.
     pub fn save(&mut self, state: &[u8]) -> Result<(), RemoteError> {
+        if !self.saves() {
+            return Err(MessageError::OtherStep.into());
+        }
         if self.saved.keep(state, self.steps, self.clip)? {
             self.first = Vec::new();
+            // Before anything else: a step that is noted beside an older checkpoint would be forgotten.
             self.journal.clear(self.steps)?;
+            self.saved.clean();
         }
         Ok(())
     }
 
-    /// Ends the run, after its last step, with what all holders answered to [`StepLead::END`], in their order: certificate, model. Where the
+    /// Ends the run, after its last step, with what all holders answered to [`StepLead::END`], in any order: certificate, model. Where the
     /// private part of the folder stays, whoever asked for that forgets it later.
     ///
     /// # Errors
@@ -325,21 +331,25 @@ impl<A: Application> StepLead<A> {
         if done < steps {
             return Err(RemoteError::NotDone { left: steps - done, steps });
         }
-        let mut all = Vec::new();
+        let damaged = || MessageError::Damaged("list of parameters");
+        let mut ranges = BTreeMap::new();
         for own in parameters {
-            all.extend(read_floats(own).ok_or(MessageError::Damaged("list of parameters"))?);
+            let own = HolderState::from_bytes(own)?;
+            if own.steps.is_some() || own.ranges.keys().any(|range| ranges.contains_key(range)) {
+                return Err(damaged().into());
+            }
+            ranges.extend(own.ranges);
+        }
+        let mut all = Vec::new();
+        for (range, values) in ranges {
+            let rows = self.cut.rows(range);
+            let length = self.shape.part(rows).coordinates();
+            let values = read_floats(&values).filter(|values| values.len() as u64 == length);
+            all.extend(values.ok_or_else(damaged)?);
         }
         if all.len() as u64 != self.shape.coordinates() {
-            return Err(MessageError::Damaged("list of parameters").into());
+            return Err(damaged().into());
         }
         Ok(self.session.finish(all, Vec::new(), Vec::new(), self.seconds, keep_private)?)
     }
-}
-
-/// Whether weights move by what all of them are.
-fn looks_at_all(optimizer: OptimizerSettings) -> bool {
-    matches!(
-        optimizer,
-        OptimizerSettings::Projected(Projection { constraint: Constraint::Ball(_), .. })
-    )
 }

@@ -57,7 +57,7 @@ pub use driver::StepDriver;
 pub use error::RemoteError;
 pub use frames::{WorkerError, serve};
 pub use holder::RowHolder;
-pub use holder_messages::{HolderJob, part_for_holders};
+pub use holder_messages::{HolderJob, HolderState, part_for_holders};
 pub use lead::StepLead;
 pub use local::{LocalWorkers, StepTraffic};
 pub use messages::{Job, MessageError, Reply};

@@ -5,15 +5,20 @@ use super::holder_messages::HolderState;
 use super::messages::MessageError;
 use crate::folder::{FolderError, RunFolder};
 use organza_mechanism::ReleasedClip;
+use organza_mechanism::buckets::PartError;
 use organza_mechanism::ranges::RowRanges;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
+use std::path::PathBuf;
 
 /// What says which files are the checkpoint.
 const FILE: &str = "rows.json";
 const VERSION: u64 = 1;
+/// How the files are named.
+const ROWS: &str = "rows-";
+const ENDING: &str = ".bin";
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -37,7 +42,7 @@ pub(super) struct SavedRows {
     cut: RowRanges,
     listed: Listed,
     /// The files of a checkpoint that is not whole yet: the ranges of each, by the first.
-    coming: BTreeMap<u16, BTreeSet<u16>>,
+    coming: BTreeMap<u16, Range<u16>>,
 }
 
 impl SavedRows {
@@ -57,7 +62,22 @@ impl SavedRows {
             }
         };
         let clip = listed.clip.map(|bits| ReleasedClip::saved(f64::from_bits(bits)));
-        Ok((Self { folder: folder.clone(), cut, listed, coming: BTreeMap::new() }, clip))
+        let saved = Self { folder: folder.clone(), cut, listed, coming: BTreeMap::new() };
+        saved.clean();
+        Ok((saved, clip))
+    }
+
+    /// Deletes files that are of no checkpoint, or no longer. What cannot be deleted now is deleted with the private part of the folder.
+    pub(super) fn clean(&self) {
+        let listed: Vec<PathBuf> =
+            self.listed.files.iter().map(|first| self.file(self.listed.steps, *first)).collect();
+        let files = std::fs::read_dir(self.folder.private("")).into_iter().flatten().flatten();
+        for path in files.map(|file| file.path()).filter(|path| !listed.contains(path)) {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            if name.starts_with(ROWS) && name.ends_with(ENDING) {
+                std::fs::remove_file(&path).ok();
+            }
+        }
     }
 
     /// The steps that were made before the checkpoint; none without one.
@@ -65,7 +85,7 @@ impl SavedRows {
         self.listed.steps
     }
 
-    /// Keeps the state of a holder after `steps` steps; true if it was the last of all.
+    /// Keeps the state of a holder after `steps` steps, which are those of no checkpoint yet; true if it was the last of all.
     pub(super) fn keep(
         &mut self,
         state: &[u8],
@@ -77,11 +97,18 @@ impl SavedRows {
         if found != Some(steps) {
             return Err(MessageError::OtherStep.into());
         }
-        let first = *ranges.keys().next().ok_or_else(damaged)?;
-        self.folder.write(&self.file(steps, first), state)?;
-        self.coming.insert(first, ranges.into_keys().collect());
-        let all: BTreeSet<u16> = self.coming.values().flatten().copied().collect();
-        if !all.iter().copied().eq(0..self.cut.count()) {
+        let (first, last) = (ranges.keys().next(), ranges.keys().next_back());
+        let own = *first.ok_or_else(damaged)?..last.ok_or_else(damaged)? + 1;
+        if !ranges.keys().copied().eq(own.clone()) || own.end > self.cut.count() {
+            return Err(damaged().into());
+        }
+        let is_there = |other: &Range<u16>| other.start < own.end && own.start < other.end;
+        if self.coming.values().any(is_there) {
+            return Err(MessageError::from(PartError::DoubleRange { range: own.start }).into());
+        }
+        self.folder.write(&self.file(steps, own.start), state)?;
+        self.coming.insert(own.start, own);
+        if self.coming.values().map(Range::len).sum::<usize>() < usize::from(self.cut.count()) {
             return Ok(false);
         }
         let files = std::mem::take(&mut self.coming).into_keys().collect();
@@ -89,11 +116,7 @@ impl SavedRows {
         let listed = Listed { version: VERSION, steps, clip, files };
         let text = serde_json::to_vec(&listed).map_err(|_| damaged())?;
         self.folder.write(&self.folder.private(FILE), &text)?;
-        let before = std::mem::replace(&mut self.listed, listed);
-        for first in before.files {
-            let path = self.file(before.steps, first);
-            std::fs::remove_file(&path).map_err(FolderError::file("delete", &path))?;
-        }
+        self.listed = listed;
         Ok(true)
     }
 
@@ -114,7 +137,65 @@ impl SavedRows {
         Ok(state)
     }
 
-    fn file(&self, steps: u64, first: u16) -> std::path::PathBuf {
-        self.folder.private(&format!("rows-{steps}-{first}.bin"))
+    fn file(&self, steps: u64, first: u16) -> PathBuf {
+        self.folder.private(&format!("{ROWS}{steps}-{first}{ENDING}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use organza_mechanism::Shape;
+
+    fn state(steps: u64, ranges: Range<u16>) -> Vec<u8> {
+        let of = |range: u16| (range, vec![steps as u8, range as u8]);
+        HolderState { steps: Some(steps), ranges: ranges.map(of).collect() }.to_bytes()
+    }
+
+    fn files(folder: &RunFolder) -> Vec<String> {
+        let files = std::fs::read_dir(folder.private("")).unwrap();
+        let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.filter(|name| name.starts_with("rows")).collect();
+        names.sort();
+        names
+    }
+
+    /// Killed at any point, a run goes on from the last checkpoint that was whole; what was written of another is deleted.
+    #[test]
+    fn a_checkpoint_is_whole_or_none() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = RunFolder::create(&place.path().join("run")).unwrap();
+        let cut = RowRanges::of(&Shape::table(5_000, 1).unwrap());
+        assert_eq!(cut.count(), 4);
+        let open = || SavedRows::open(&folder, cut).unwrap();
+        let clip = Some(ReleasedClip::saved(0.25));
+        let (mut saved, _) = open();
+        assert!(!saved.keep(&state(3, 2..4), 3, clip).unwrap());
+        // Nothing but the ranges that are missing, at this step, and whole.
+        for (wrong, steps) in [(2..4, 3), (1..3, 3), (0..2, 4), (0..0, 3), (1..5, 3)] {
+            assert!(saved.keep(&state(steps, wrong), 3, clip).is_err());
+        }
+        drop(saved);
+        let (mut saved, before) = open();
+        assert_eq!((saved.steps(), before, files(&folder)), (0, None, Vec::new()));
+        assert!(!saved.keep(&state(3, 1..4), 3, clip).unwrap());
+        assert!(saved.keep(&state(3, 0..1), 3, clip).unwrap());
+        let listed = ["rows-3-0.bin", "rows-3-1.bin", "rows.json"];
+        assert_eq!(files(&folder), listed);
+        assert!(!saved.keep(&state(6, 0..2), 6, None).unwrap());
+        drop(saved);
+        let (mut saved, before) = open();
+        assert_eq!((saved.steps(), before), (3, clip));
+        assert_eq!(files(&folder), listed, "another number of holders had begun to save");
+        assert!(saved.read(1..3).unwrap().to_bytes() == state(3, 1..3));
+        assert!(saved.keep(&state(6, 0..4), 6, None).unwrap());
+        // The journal is cleared in between; the old files are in nobody's way.
+        saved.clean();
+        assert_eq!(files(&folder), ["rows-6-0.bin", "rows.json"]);
+        std::fs::remove_file(folder.private("rows-6-0.bin")).unwrap();
+        assert!(saved.read(0..4).is_err(), "it is missing");
+        std::fs::write(folder.private("rows.json"), "{").unwrap();
+        assert!(SavedRows::open(&folder, cut).is_err());
     }
 }

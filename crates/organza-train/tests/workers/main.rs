@@ -34,11 +34,14 @@ fn main() {
             killed::drive(Method::of(method), Path::new(path));
         }
         _ => {
-            let tests: [(&str, fn()); 13] = [
+            let tests: [(&str, fn()); 16] = [
                 ("any_number_of_workers_gives_the_same_bits", same::any_number_of_workers),
                 ("any_number_of_processes_gives_the_same_bits", same::any_number_of_processes),
                 ("any_number_of_holders_gives_the_same_bits", holders::any_number_of_holders),
                 ("a_lost_holder_changes_nothing", holders::lost_holders),
+                ("a_step_that_was_lost_is_made_again", holders::lost_in_the_middle),
+                ("rows_of_holders_that_were_read_stay_read", holders::rows_that_were_read),
+                ("no_step_is_made_of_two_states", holders::parts_of_two_states),
                 ("holders_refuse_what_is_not_theirs", holders::what_holders_refuse),
                 ("workers_draw_what_is_theirs_alone", same::another_key_gives_other_bits),
                 ("killed_workers_change_nothing", killed::killed_workers),

@@ -16,7 +16,7 @@ from organza._again import warn_of_another_fit
 from organza._estimator import PrivateEstimator
 from organza._flags import flags
 from organza._run import Run
-from organza.exceptions import SettingsError
+from organza.exceptions import RunError, SettingsError
 
 #: What a run was planned with, so that a driver that is started again goes on with nothing else.
 _PLANNED = "planned.json"
@@ -64,8 +64,8 @@ class HoldersLostError(Exception):
     """A holder died, and the rows since the last checkpoint with it."""
 
 
-#: Starts holders of the rows of these jobs.
-Holding = Callable[[list[bytes]], RowHolders]
+#: Starts holders, each with its job, which holds keys, and its rows.
+Holding = Callable[[list[tuple[bytes, bytes]]], RowHolders]
 #: Starts workers by their jobs, for so many holders of rows.
 Working = Callable[[list[bytes], int], StepWorkers]
 
@@ -124,8 +124,8 @@ class WorkersHere:
 class HoldersHere:
     """Holders of rows in the process of the driver: one has all, where nobody else has any."""
 
-    def __init__(self, jobs: Sequence[bytes], threads: int = 0) -> None:
-        self._holders = [_organza.RowHolder(job, threads) for job in jobs]
+    def __init__(self, jobs: Sequence[tuple[bytes, bytes]], threads: int = 0) -> None:
+        self._holders = [_organza.RowHolder(job, rows, threads) for job, rows in jobs]
         self.count = len(jobs)
 
     def tell(self, number: int, message: bytes) -> bytes:
@@ -199,7 +199,7 @@ def _trained(
             made, _ = driver.steps()
             lost, at = (0 if made > at else lost), made
             of = max(1, min(of, driver.ranges()))
-            holders = holding([driver.holder_job(number, of) for number in range(of)])
+            holders = holding([(driver.holder_job(number, of), driver.holder_state(number, of)) for number in range(of)])
             workers = workers or working([driver.job(number, count) for number in range(count)], of)
             _made(driver, workers, count, holders)
             ends = [holders.tell(number, _organza.RowHolder.END) for number in range(of)]
@@ -210,7 +210,10 @@ def _trained(
                 workers.forget()
             lost += 1
             if lost > _MOST_LOST:
-                raise
+                raise RunError(
+                    f"rows of the tables were lost {lost} times without a checkpoint in between: the actors that hold them may "
+                    "need more memory, or fewer of them a machine"
+                ) from None
         finally:
             driver.close()
 
@@ -220,9 +223,9 @@ def _made(
 ) -> None:
     """Make all steps that are left."""
     of = holders.count
+    told: list[Any] = []
     while (order := driver.order()) is not None:
-        for number in range(of):
-            holders.tell(number, driver.opening(number, of))
+        told += [holders.tell(number, driver.opening(number, of)) for number in range(of)]
         for number in range(count):
             workers.tell(number, order, None)
         for _ in range(count):
@@ -233,11 +236,18 @@ def _made(
                 number, (asks, parts) = workers.answer()
             # The last of all parts is answered by what the rows offer.
             offers = [holders.tell(holder, part) for holder, part in enumerate(parts)]
+        _read_all(holders, told)
         for offer in offers:
             driver.offers(holders.read(offer))
-        for number, decision in enumerate(driver.decide(of)):
-            holders.tell(number, decision)
+        told += [holders.tell(number, decision) for number, decision in enumerate(driver.decide(of))]
         if driver.saves():
             states = [holders.tell(number, _organza.RowHolder.SAVE) for number in range(of)]
             for state in states:
                 driver.save(holders.read(state))
+    _read_all(holders, told)
+
+
+def _read_all(holders: RowHolders, told: list[Any]) -> None:
+    """Read answers that say nothing, unless that somebody has failed."""
+    while told:
+        holders.read(told.pop(0))

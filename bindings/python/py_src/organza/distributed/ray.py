@@ -32,11 +32,16 @@ from organza.distributed._rounds import (
 )
 from organza.distributed._shards import split_by
 from organza.distributed._steps import Answer, HoldersLostError, StepWorker, trained
-from organza.exceptions import DataError, SettingsError
+from organza.exceptions import DataError, RunError, SettingsError
 
 __all__ = ["fit"]
 
 Estimator = TypeVar("Estimator", bound=PrivateEstimator)
+
+#: Options of actors, unless the user gives others.
+_ACTOR = {"num_cpus": 1, "scheduling_strategy": "SPREAD"}
+#: An actor that dies so often before it has answered will not do better.
+_MOST_STARTS = 50
 
 
 def fit(
@@ -151,8 +156,8 @@ class ActorsOfRay:
         holders: int,
         remote: bool,
     ) -> None:
-        every = {"num_cpus": 1, "scheduling_strategy": "SPREAD", "max_restarts": -1, "max_task_retries": -1}
-        actor = ray.remote(_Actor).options(**{**every, **(options or {})})
+        always = {"max_restarts": -1, "max_task_retries": -1}
+        actor = ray.remote(_Actor).options(**{**_ACTOR, **(options or {}), **always})
         self._actors = [actor.remote(*own) for own in pieces]
         # Kept, so that an actor that is started again finds its rows.
         self._pieces, self._jobs = pieces, jobs
@@ -160,6 +165,7 @@ class ActorsOfRay:
         self._holders, self._remote = holders, remote
         self._asked: dict[Any, tuple[int, bytes, Sequence[Any] | None, list[Any]]] = {}
         self._begun: dict[int, Any] = {}
+        self._starts = [0] * len(jobs)
 
     def tell(self, number: int, order: bytes, rows: Sequence[Any] | None) -> None:
         """Have an actor answer."""
@@ -175,11 +181,15 @@ class ActorsOfRay:
             with _holders_may_be_lost(self._remote):
                 begun, asks = ray.get(first)
             if begun:
+                self._starts[number] = 0
                 told = [] if asks is not None else parts if self._remote else ray.get(parts)
                 return number, (asks, told)
             if number in self._begun:
                 # It failed, or the actor was started again since.
                 ray.get(self._begun[number])
+            self._starts[number] += 1
+            if self._starts[number] > _MOST_STARTS:
+                raise RunError(f"actor {number} died {_MOST_STARTS} times before its part was done: it may need more memory")
             self._begun[number] = self._actors[number].begin.remote(self._jobs[number])
             self.tell(number, order, rows)
 
@@ -193,10 +203,14 @@ def _holders_may_be_lost(remote: bool) -> Iterator[None]:
     """Say so if it was a holder that died: workers are started again by Ray, and fail for other reasons alone."""
     try:
         yield
-    except (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError) as error:
+    except (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError, _PartLostError) as error:
         if remote:
             raise HoldersLostError from error
         raise
+
+
+class _PartLostError(Exception):
+    """A part was lost on its way, and made again by an actor that had no job any more."""
 
 
 class HoldersOfRay:
@@ -205,23 +219,23 @@ class HoldersOfRay:
     One that dies takes the steps since the last checkpoint with it: it is not started again, and all begin there again.
     """
 
-    def __init__(self, jobs: Sequence[bytes], options: dict[str, Any] | None) -> None:
-        every = {"num_cpus": 1, "scheduling_strategy": "SPREAD", "max_restarts": 0, "max_task_retries": 0}
-        actor = ray.remote(_Holder).options(**{**every, **(options or {})})
+    def __init__(self, jobs: Sequence[tuple[bytes, bytes]], options: dict[str, Any] | None) -> None:
+        always = {"max_restarts": 0, "max_task_retries": 0}
+        actor = ray.remote(_Holder).options(**{**_ACTOR, **(options or {}), **always})
         self.count = len(jobs)
         self._actors = [actor.remote() for _ in jobs]
-        # Jobs hold keys: they are sent by a call, which is repeated by nobody, and never kept for a restart.
-        self._told = [self._actors[number].begin.remote(job) for number, job in enumerate(jobs)]
+        # Jobs hold keys: they are sent by a call of their own, which nobody repeats.
+        begun = [holder.begin.remote(*own) for holder, own in zip(self._actors, jobs, strict=True)]
+        with _holders_may_be_lost(True):
+            ray.get(begun)
 
     def tell(self, number: int, message: Any) -> Any:
         """Tell an actor something; give a reference to its answer."""
-        self._told[number] = self._actors[number].answer.remote(message)
-        return self._told[number]
+        return self._actors[number].answer.remote(message)
 
     def read(self, answer: Any) -> bytes:
         """Wait for an answer."""
         with _holders_may_be_lost(True):
-            # What came before may have failed, and is the reason why this did.
             found: bytes = ray.get(answer)
             return found
 
@@ -229,12 +243,14 @@ class HoldersOfRay:
 class _Holder:
     """The rows of a job."""
 
-    def begin(self, job: bytes) -> None:
+    def begin(self, job: bytes, rows: bytes) -> None:
         """Take a job."""
-        self._holder = _organza.RowHolder(job, 1)
+        self._holder = _organza.RowHolder(job, rows, 1)
 
     def answer(self, message: bytes) -> bytes:
         """Answer a message."""
+        if not message:
+            raise _PartLostError
         return self._holder.answer(message)
 
 
