@@ -26,23 +26,23 @@ impl Display for By {
     }
 }
 
-/// What a selection looks at: a sum, or the sizes of its candidates, joined from several places.
+/// What a selection looks at: a sum, or the sizes of rows, joined from several places.
 #[derive(Clone, Copy)]
 pub(crate) enum Candidates<'a> {
     OfSum(&'a ClippedSum),
-    Joined(&'a JoinedSizes),
+    OfRows(&'a JoinedRows),
 }
 
-/// Sizes of all candidates of touched rows, from wherever these rows are, in ascending order.
-pub(crate) struct JoinedSizes {
+/// The sizes of all touched rows that may be selected, from wherever these rows are, in ascending order.
+pub(crate) struct JoinedRows {
     pub(crate) shape: Arc<Shape>,
-    pub(crate) sizes: Vec<Size>,
+    pub(crate) sizes: Vec<RowSize>,
 }
 
-/// How large a candidate is.
+/// How large a row is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Size {
-    pub(crate) candidate: u64,
+pub(crate) struct RowSize {
+    pub(crate) row: u32,
     /// Its score without a cap, in grid steps.
     pub(crate) score: f64,
     /// The squares of its values, where the second clip needs them.
@@ -55,7 +55,7 @@ impl<'a> Candidates<'a> {
     pub(crate) fn shape(self) -> &'a Shape {
         match self {
             Self::OfSum(sum) => sum.shape(),
-            Self::Joined(joined) => &joined.shape,
+            Self::OfRows(joined) => &joined.shape,
         }
     }
 
@@ -63,48 +63,33 @@ impl<'a> Candidates<'a> {
     pub(crate) fn counted_rows(self, counted: &mut Vec<(u32, u64)>) {
         match self {
             Self::OfSum(sum) => sum.counted_rows(counted),
-            Self::Joined(joined) => {
+            Self::OfRows(joined) => {
                 counted.clear();
                 let sizes = joined.sizes.iter().filter(|size| size.count > 0);
-                counted.extend(sizes.map(|size| (size.candidate as u32, size.count)));
+                counted.extend(sizes.map(|size| (size.row, size.count)));
             }
         }
     }
 }
 
-impl JoinedSizes {
-    /// That of a candidate, if its row was touched.
-    pub(crate) fn get(&self, candidate: u64) -> Option<&Size> {
-        let place = self.sizes.binary_search_by_key(&candidate, |size| size.candidate);
+impl JoinedRows {
+    /// The size of a row, if it was touched.
+    pub(crate) fn get(&self, row: u64) -> Option<&RowSize> {
+        let place = self.sizes.binary_search_by_key(&row, |size| u64::from(size.row));
         place.ok().map(|place| &self.sizes[place])
     }
 }
 
-/// Calls `visit` with the size of each candidate of touched rows, in ascending order; with squares if asked for.
-pub(crate) fn sizes(sum: &ClippedSum, by: By, with_squares: bool, mut visit: impl FnMut(Size)) {
-    let squares_of = |values: &[i64]| match with_squares {
-        true => squares(values.iter().copied()),
-        false => 0,
-    };
+/// The sizes of all touched rows that may be selected, in ascending order; with squares if asked for.
+pub(crate) fn row_sizes(sum: &ClippedSum, with_squares: bool) -> Vec<RowSize> {
     let mut rows = Vec::new();
     selectable_rows(sum, &mut rows);
-    for row in rows {
+    let size = |row: u32| {
         let (values, count) = sum.row_with_count(row);
-        let count = count.unwrap_or(0);
-        match by {
-            By::Row => {
-                let (score, squares) = (norm(values), squares_of(values));
-                visit(Size { candidate: u64::from(row), score, squares, count });
-            }
-            By::Coordinate => {
-                let first = sum.shape().row(row).map_or(0, |(first, _)| first);
-                for (candidate, value) in (first..).zip(values) {
-                    let (score, squares) = (value.unsigned_abs() as f64, squares_of(&[*value]));
-                    visit(Size { candidate, score, squares, count });
-                }
-            }
-        }
-    }
+        let squares = if with_squares { squares(values.iter().copied()) } else { 0 };
+        RowSize { row, score: norm(values), squares, count: count.unwrap_or(0) }
+    };
+    rows.into_iter().map(size).collect()
 }
 
 /// A view of candidates 0..n with scores in grid steps, capped at S0.
@@ -140,7 +125,7 @@ impl<'a> Scores<'a> {
     /// The score of any candidate.
     pub(crate) fn score(&self, candidate: u64) -> f64 {
         let score = match (self.of, self.by) {
-            (Candidates::Joined(joined), _) => joined.get(candidate).map_or(0.0, |size| size.score),
+            (Candidates::OfRows(joined), _) => joined.get(candidate).map_or(0.0, |size| size.score),
             (Candidates::OfSum(sum), By::Coordinate) => sum.value(candidate).unsigned_abs() as f64,
             (Candidates::OfSum(sum), By::Row) => sum.row(candidate as u32).map_or(0.0, norm),
         };
@@ -152,8 +137,8 @@ impl<'a> Scores<'a> {
         touched.clear();
         let sum = match self.of {
             Candidates::OfSum(sum) => sum,
-            Candidates::Joined(joined) => {
-                let capped = |size: &Size| (size.candidate, size.score.min(self.cap));
+            Candidates::OfRows(joined) => {
+                let capped = |size: &RowSize| (u64::from(size.row), size.score.min(self.cap));
                 touched.extend(joined.sizes.iter().map(capped));
                 return;
             }
@@ -176,7 +161,7 @@ impl<'a> Scores<'a> {
     /// The highest score of a touched candidate; zero if there is none.
     pub(crate) fn highest(&self) -> f64 {
         let highest = match (self.of, self.by) {
-            (Candidates::Joined(joined), _) => {
+            (Candidates::OfRows(joined), _) => {
                 joined.sizes.iter().map(|size| size.score).fold(0.0, f64::max)
             }
             (Candidates::OfSum(sum), By::Coordinate) => {
@@ -202,8 +187,9 @@ impl<'a> Scores<'a> {
             next = end;
         };
         match self.of {
-            Candidates::Joined(joined) => {
-                joined.sizes.iter().for_each(|size| touch(size.candidate, size.candidate + 1));
+            Candidates::OfRows(joined) => {
+                let rows = joined.sizes.iter().map(|size| u64::from(size.row));
+                rows.for_each(|row| touch(row, row + 1));
             }
             Candidates::OfSum(sum) => {
                 selectable_rows(sum, rows);
@@ -224,7 +210,7 @@ impl<'a> Scores<'a> {
     /// How many candidates touched rows have.
     pub(crate) fn touched_count(&self) -> u64 {
         let sum = match self.of {
-            Candidates::Joined(joined) => return joined.sizes.len() as u64,
+            Candidates::OfRows(joined) => return joined.sizes.len() as u64,
             Candidates::OfSum(sum) => sum,
         };
         let dense = sum.shape().dense(By::Row).filter_map(|row| sum.row(row as u32));
@@ -237,7 +223,7 @@ impl<'a> Scores<'a> {
 }
 
 /// Puts the touched rows that hold candidates into `rows`, in ascending order.
-fn selectable_rows(sum: &ClippedSum, rows: &mut Vec<u32>) {
+pub(crate) fn selectable_rows(sum: &ClippedSum, rows: &mut Vec<u32>) {
     sum.sorted_rows(rows);
     rows.truncate(rows.partition_point(|row| sum.shape().is_selectable(*row)));
 }

@@ -177,7 +177,10 @@ pub(super) fn write_parts(order: &BatchOrder, buckets: &Range<u16>, sum: &Clippe
         let numbers = [buckets.start, buckets.end, range];
         bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
         bytes.extend(whole.to_le_bytes());
-        sum.write(own, within.start, &mut bytes);
+        for number in [sum.units(), sum.not_finite(), sum.within().cast_unsigned()] {
+            bytes.extend(number.to_le_bytes());
+        }
+        sum.write_rows(own, |row| row - within.start, &mut bytes);
         bytes.extend(checksum(&bytes[start..]).to_le_bytes());
         let size = (bytes.len() - start) as u64;
         bytes[length..start].copy_from_slice(&size.to_le_bytes());
@@ -229,16 +232,13 @@ fn width(values: &[i64]) -> usize {
 }
 
 impl ClippedSum {
-    /// Writes its ascending `rows`, numbered from `first` on.
-    fn write(&self, rows: &[u32], first: u32, to: &mut Vec<u8>) {
-        for number in [self.units(), self.not_finite(), self.within().cast_unsigned()] {
-            to.extend(number.to_le_bytes());
-        }
+    /// Writes its ascending `rows`, under the numbers that `number` gives.
+    pub(crate) fn write_rows(&self, rows: &[u32], number: impl Fn(u32) -> u32, to: &mut Vec<u8>) {
         to.extend((rows.len() as u64).to_le_bytes());
         for row in rows {
             let (values, count) = self.row_with_count(*row);
             let width = width(values);
-            to.extend((row - first).to_le_bytes());
+            to.extend(number(*row).to_le_bytes());
             to.extend(count.iter().flat_map(|count| count.to_le_bytes()));
             to.push(width as u8);
             to.reserve(width * values.len());
@@ -259,14 +259,26 @@ impl ClippedSum {
             return Err(PartError::Damaged("it has more units than any batch"));
         }
         self.begin(units, not_finite, within);
+        let rows = 0..self.shape().rows();
+        self.read_rows(&mut reader, rows, units)?;
+        reader.end()
+    }
+
+    /// Adds rows among these, which ascend and were written of so many units, to a sum that has none of them.
+    pub(crate) fn read_rows(
+        &mut self,
+        reader: &mut Reader<'_>,
+        rows: Range<u64>,
+        units: u64,
+    ) -> Result<(), PartError> {
         // One unit moves a value by the clip at most.
-        let most = units * STEPS_OF_CLIP as u64;
+        let most = units.saturating_mul(STEPS_OF_CLIP as u64);
         let counts = self.counts_rows();
-        let mut next = 0_u64;
+        let mut next = rows.start;
         for _ in 0..reader.number()? {
             let row = u32::from_le_bytes(reader.take()?);
-            if u64::from(row) < next {
-                return Err(PartError::Damaged("its rows do not ascend"));
+            if u64::from(row) < next || u64::from(row) >= rows.end {
+                return Err(PartError::Damaged("its rows do not ascend, or are others"));
             }
             next = u64::from(row) + 1;
             let count = if counts { reader.number()? } else { 0 };
@@ -293,7 +305,7 @@ impl ClippedSum {
                 return Err(PartError::Damaged("a value is larger than its units can make it"));
             }
         }
-        reader.end()
+        Ok(())
     }
 }
 

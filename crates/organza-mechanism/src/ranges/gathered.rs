@@ -1,7 +1,7 @@
 //! The sum of a batch on the rows of a range: gathered from buckets, each once, and joined.
 
 use super::RangeDecision;
-use super::offer::Offer;
+use super::offer::write_offer;
 use crate::batch::{Run, Selected};
 use crate::buckets::{BUCKETS, BatchOrder, PartError, PartHeader, behind_length, read_part};
 use crate::grid::Grid;
@@ -30,7 +30,8 @@ const MOST_UNITS: u64 = 1 << 32;
 pub struct GatheredBatch {
     run: Arc<Run>,
     range: u16,
-    first: FirstOfRange,
+    /// The number of its first row in all tables.
+    first: u32,
     order: BatchOrder,
     grid: Grid,
     /// By their first bucket.
@@ -44,13 +45,6 @@ struct TakenPart {
     /// What tells the part, of all ranges, from others.
     whole: u64,
     memory: Lease,
-}
-
-/// Where a range begins in all tables.
-#[derive(Clone, Copy)]
-pub(super) struct FirstOfRange {
-    pub(super) row: u64,
-    pub(super) coordinate: u64,
 }
 
 /// A part that was read and looked at, to be taken by the batch that did so.
@@ -73,7 +67,7 @@ impl GatheredBatch {
     pub(super) fn new(
         run: Arc<Run>,
         range: u16,
-        first: FirstOfRange,
+        first: u32,
         order: BatchOrder,
         grid: Grid,
     ) -> Self {
@@ -172,7 +166,7 @@ impl std::fmt::Debug for GatheredBatch {
 pub struct RangeSum {
     pub(super) run: Arc<Run>,
     pub(super) range: u16,
-    pub(super) first: FirstOfRange,
+    pub(super) first: u32,
     pub(super) order: BatchOrder,
     grid: Grid,
     pub(crate) memory: Lease,
@@ -184,7 +178,7 @@ pub struct RangeSum {
 impl RangeSum {
     /// What the rule of selection looks at, for [`PaidStep::offer`](super::PaidStep::offer). *Not private.*
     pub fn offer(&self) -> Vec<u8> {
-        Offer::of(self).to_bytes()
+        write_offer(self)
     }
 
     /// Whether this is what a decision was made of.

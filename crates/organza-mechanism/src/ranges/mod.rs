@@ -12,8 +12,8 @@
 //! **The law.** A step in one place takes a sum x, selects S by a rule that sees the sizes of candidates, clips what was selected to S2 and
 //! adds noise N to it that is independent from coordinate to coordinate. Here each range r has x_r, the rows of x in the range, and
 //!
-//! - hands over what a rule looks at: the score, the count and the squares of each candidate of a touched row, as it would be computed
-//!   in one place. The rule runs on all of them, [joined](crate::scores::JoinedSizes), once, by the same code. So S has the very law of that rule
+//! - hands over what a rule looks at: the score, the count and the squares of each touched row, as they would be computed
+//!   in one place, or the values of these rows, where single coordinates are selected. The rule runs on all of them, joined, once, by the same code. So S has the very law of that rule
 //!   on x, whichever rule it is;
 //! - is told which of its candidates are in S, and the squares of all that was selected anywhere: whole numbers, so their sum is exact.
 //!   So the second clip is the projection of the whole, the same factor in each range;

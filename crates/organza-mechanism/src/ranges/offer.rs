@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! run │ step │ clip │ range │ digest │ units │ not finite │ within │ digest of parts │ squares of what is never left out │ candidates
-//!     each, ascending: number in all tables │ score │ squares │ units that count at it
+//!     rows, ascending: number in all tables │ score │ squares, if there is a second clip │ units that count at it, if units count
+//!     or coordinates: the rows of the sum that have them, as in a part
 //! ```
 //!
 //! All numbers are little-endian. *Not private*, their number neither.
@@ -10,9 +11,13 @@
 use super::{RangeSum, RowRanges};
 use crate::batch::Run;
 use crate::buckets::{BatchOrder, PartError, Reader};
+use crate::memory::Lease;
 use crate::noise::squares;
-use crate::scores::{By, Size, sizes};
+use crate::plan::Plan;
+use crate::scores::{By, RowSize, row_sizes, selectable_rows};
 use crate::shape::Shape;
+use crate::sum::ClippedSum;
+use std::ops::Range;
 
 /// What a range has to offer.
 pub(super) struct Offer {
@@ -23,102 +28,126 @@ pub(super) struct Offer {
     pub(super) counted: [u64; 4],
     /// The squares of all values that no selection leaves out, where the second clip needs them.
     pub(super) always: u128,
-    pub(super) sizes: Vec<Size>,
+    pub(super) candidates: Offered,
 }
 
-impl Offer {
-    pub(super) fn of(sum: &RangeSum) -> Self {
-        let RangeSum { run, range, first, order, memory, digest, parted, .. } = sum;
-        let Run { plan, .. } = &**run;
-        let (sum, with_squares) = (&memory.sum, plan.noise().has_second_clip());
-        let counted = [sum.units(), sum.not_finite(), sum.within().cast_unsigned(), *parted];
-        let mut offer = Self {
-            order: *order,
-            range: *range,
-            digest: *digest,
-            counted,
-            always: 0,
-            sizes: Vec::new(),
-        };
-        match plan.selector().by() {
-            None if with_squares => offer.always = squares(sum.all_values()),
-            None => {}
-            Some(_) if !with_squares && !plan.selector().looks() => {}
-            Some(by) => {
-                let first = match by {
-                    By::Row => first.row,
-                    By::Coordinate => first.coordinate,
-                };
-                sizes(sum, by, with_squares, |size| {
-                    offer.sizes.push(Size { candidate: first + size.candidate, ..size });
-                });
-                if with_squares {
-                    let dense = sum.shape().dense(By::Row);
-                    let rows = dense.filter_map(|row| sum.row(row as u32));
-                    offer.always = squares(rows.flatten().copied());
+/// The candidates of touched rows.
+pub(super) enum Offered {
+    /// Nobody looks at them.
+    Nothing,
+    Rows(Vec<RowSize>),
+    Coordinates(Lease),
+}
+
+/// What the rule of a plan looks at, if it looks.
+fn looked_at(plan: &Plan) -> Option<By> {
+    let selector = plan.selector();
+    selector.by().filter(|_| selector.looks() || plan.noise().has_second_clip())
+}
+
+/// The bytes of what a range offers.
+pub(super) fn write_offer(sum: &RangeSum) -> Vec<u8> {
+    let RangeSum { run, range, first, order, memory, digest, parted, .. } = sum;
+    let (plan, sum) = (&run.plan, &memory.sum);
+    let mut bytes = order.to_bytes();
+    bytes.extend(range.to_le_bytes());
+    let counted = [sum.units(), sum.not_finite(), sum.within().cast_unsigned(), *parted];
+    let numbers = [*digest].into_iter().chain(counted);
+    bytes.extend(numbers.flat_map(u64::to_le_bytes));
+    bytes.extend(always(plan, sum).to_le_bytes());
+    match looked_at(plan) {
+        None => {}
+        Some(By::Row) => {
+            let sizes = row_sizes(sum, plan.noise().has_second_clip());
+            bytes.extend((sizes.len() as u64).to_le_bytes());
+            for RowSize { row, score, squares, count } in sizes {
+                bytes.extend((first + row).to_le_bytes());
+                bytes.extend(score.to_le_bytes());
+                if plan.noise().has_second_clip() {
+                    bytes.extend(squares.to_le_bytes());
+                }
+                if sum.counts_rows() {
+                    bytes.extend(count.to_le_bytes());
                 }
             }
         }
-        offer
-    }
-
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = self.order.to_bytes();
-        bytes.extend(self.range.to_le_bytes());
-        bytes.extend(self.digest.to_le_bytes());
-        bytes.extend(self.counted.iter().flat_map(|number| number.to_le_bytes()));
-        bytes.extend(self.always.to_le_bytes());
-        bytes.extend((self.sizes.len() as u64).to_le_bytes());
-        for Size { candidate, score, squares, count } in &self.sizes {
-            bytes.extend(candidate.to_le_bytes());
-            bytes.extend(score.to_le_bytes());
-            bytes.extend(squares.to_le_bytes());
-            bytes.extend(count.to_le_bytes());
+        Some(By::Coordinate) => {
+            let mut rows = Vec::new();
+            selectable_rows(sum, &mut rows);
+            sum.write_rows(&rows, |row| first + row, &mut bytes);
         }
-        bytes
     }
+    bytes
+}
 
-    /// An offer of a range of tables of this shape, for a rule that selects `by` something.
-    pub(super) fn from_bytes(
-        bytes: &[u8],
-        shape: &Shape,
-        by: Option<By>,
-    ) -> Result<Self, PartError> {
-        let mut reader = Reader(bytes);
+/// The squares of all values that no selection leaves out, where the second clip needs them.
+fn always(plan: &Plan, sum: &ClippedSum) -> u128 {
+    match (plan.noise().has_second_clip(), plan.selector().by()) {
+        (false, _) => 0,
+        (true, None) => squares(sum.all_values()),
+        (true, Some(_)) => {
+            let dense = sum.shape().dense(By::Row).filter_map(|row| sum.row(row as u32));
+            squares(dense.flatten().copied())
+        }
+    }
+}
+
+impl Offer {
+    /// An offer of a range of the tables of a run.
+    pub(super) fn from_bytes(bytes: &[u8], run: &Run) -> Result<Self, PartError> {
+        let (plan, mut reader) = (&run.plan, Reader(bytes));
         let order = BatchOrder::from_reader(&mut reader)?;
         let range = u16::from_le_bytes(reader.take()?);
         let digest = reader.number()?;
         let counted = [reader.number()?, reader.number()?, reader.number()?, reader.number()?];
         let always = u128::from_le_bytes(reader.take()?);
-        let cut = RowRanges::of(shape);
+        let shape = plan.shared_shape();
+        let cut = RowRanges::of(&shape);
         if range >= cut.count() {
             return Err(PartError::OtherTables);
         }
         let rows = cut.rows(range);
-        let within = by.map_or(0..0, |by| {
-            let end = first_of(shape, by, rows.end).min(shape.candidates(by));
-            first_of(shape, by, rows.start).min(end)..end
-        });
-        let (mut sizes, mut next) = (Vec::new(), within.start);
-        for _ in 0..reader.number()? {
-            let candidate = reader.number()?;
-            let score = f64::from_le_bytes(reader.take()?);
-            let squares = u128::from_le_bytes(reader.take()?);
-            let count = reader.number()?;
-            if candidate < next || candidate >= within.end {
-                return Err(PartError::Damaged(
-                    "its candidates are of another range, or do not ascend",
-                ));
+        let end = u64::from(rows.end).min(shape.candidates(By::Row));
+        let rows = u64::from(rows.start).min(end)..end;
+        let candidates = match looked_at(plan) {
+            None => Offered::Nothing,
+            Some(By::Row) => Offered::Rows(read_sizes(&mut reader, rows, plan, counted[0])?),
+            Some(By::Coordinate) => {
+                let mut memory = Lease::new(&run.pool, 1 + usize::from(range));
+                memory.sum.read_rows(&mut reader, rows, counted[0])?;
+                Offered::Coordinates(memory)
             }
-            if !(score >= 0.0 && score.is_finite()) || count > counted[0] {
-                return Err(PartError::Damaged("its candidates make no sense"));
-            }
-            next = candidate + 1;
-            sizes.push(Size { candidate, score, squares, count });
-        }
+        };
         reader.end()?;
-        Ok(Self { order, range, digest, counted, always, sizes })
+        Ok(Self { order, range, digest, counted, always, candidates })
     }
+}
+
+fn read_sizes(
+    reader: &mut Reader<'_>,
+    rows: Range<u64>,
+    plan: &Plan,
+    units: u64,
+) -> Result<Vec<RowSize>, PartError> {
+    let (mut sizes, mut next) = (Vec::new(), rows.start);
+    for _ in 0..reader.number()? {
+        let row = u32::from_le_bytes(reader.take()?);
+        let score = f64::from_le_bytes(reader.take()?);
+        let squares = match plan.noise().has_second_clip() {
+            true => u128::from_le_bytes(reader.take()?),
+            false => 0,
+        };
+        let count = if plan.rows_per_unit() > 0 { reader.number()? } else { 0 };
+        if u64::from(row) < next || u64::from(row) >= rows.end {
+            return Err(PartError::Damaged("its rows are of another range, or do not ascend"));
+        }
+        if !(score >= 0.0 && score.is_finite()) || count > units {
+            return Err(PartError::Damaged("its candidates make no sense"));
+        }
+        next = u64::from(row) + 1;
+        sizes.push(RowSize { row, score, squares, count });
+    }
+    Ok(sizes)
 }
 
 /// The first candidate of a row, or of the rows after the last.

@@ -1,6 +1,5 @@
 //! The rows of a range, with the key of the noise on them.
 
-use super::gathered::FirstOfRange;
 use super::{GatheredBatch, PaidOrder, RangeKeys, RowRanges};
 use crate::adaptive::AdaptiveClip;
 use crate::batch::{Run, Sampler};
@@ -77,8 +76,6 @@ impl RangeSettings {
             let rows = cut.rows(number);
             let source = keys.0.source(number).filter(|_| !rows.is_empty());
             let source = source.ok_or(PartError::OtherTables)?;
-            let (coordinate, _) =
-                plan.shared_shape().row(rows.start).ok_or(PartError::OtherTables)?;
             let shape = plan.shared_shape().part(rows.clone());
             let plan = plan.of_rows(shape.clone());
             let due = Due::of_range(source, plan.step_event(), plan.settings().neighbouring);
@@ -91,7 +88,7 @@ impl RangeSettings {
                     Some(deferral.paid_by_driver())
                 }
             };
-            Ok(RowRange { number, rows, coordinate, run, owed, name: self.run })
+            Ok(RowRange { number, rows, run, owed, name: self.run })
         };
         keys.ranges().map(of).collect()
     }
@@ -104,8 +101,6 @@ impl RangeSettings {
 pub struct RowRange {
     number: u16,
     rows: Range<u32>,
-    /// The number of its first coordinate in all tables.
-    coordinate: u64,
     run: Arc<Run>,
     owed: Option<OwedNoise>,
     name: KeyFingerprint,
@@ -150,8 +145,7 @@ impl RowRange {
             return Err(PartError::DrawnBefore { step: order.step });
         }
         let grid = Grid::new(order.clip, self.run.plan.settings().expected_batch);
-        let first = FirstOfRange { row: u64::from(self.rows.start), coordinate: self.coordinate };
-        Ok(GatheredBatch::new(self.run.clone(), self.number, first, order, grid))
+        Ok(GatheredBatch::new(self.run.clone(), self.number, self.rows.start, order, grid))
     }
 }
 

@@ -1,16 +1,18 @@
 //! A step whose sums are elsewhere: opened against the proof of its charge, and decided when all ranges have made their offers.
 
 use super::gathered::mixed;
-use super::offer::{Offer, first_of};
+use super::offer::{Offer, Offered, first_of};
 use super::{Decision, RangeKeys, RowRanges};
 use crate::adaptive::{Adaptive, ReleasedClip};
 use crate::batch::{Run, Sampler};
 use crate::buckets::{BatchOrder, PartError};
 use crate::due::NotPaid;
 use crate::grid::Grid;
+use crate::memory::Lease;
 use crate::random::Secret;
-use crate::scores::{Candidates, JoinedSizes};
+use crate::scores::{Candidates, JoinedRows};
 use crate::select::{Choice, Workspace};
+use crate::shape::Shape;
 use organza_ledger::Charged;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -65,8 +67,7 @@ impl PaidStep {
     /// # Errors
     /// If it is damaged, of another run, step or range, there already, or of other units than those of other ranges; the step is as it was.
     pub fn offer(&mut self, bytes: &[u8]) -> Result<u16, PartError> {
-        let plan = &self.run.plan;
-        let offer = Offer::from_bytes(bytes, &plan.shared_shape(), plan.selector().by())?;
+        let offer = Offer::from_bytes(bytes, &self.run)?;
         let own = self.order();
         if offer.order.run != own.run {
             return Err(PartError::OtherRun);
@@ -118,15 +119,13 @@ impl PaidStep {
         let (choice, squares) = match plan.selector().by() {
             None => (Choice::All, always),
             Some(by) => {
-                let sizes = offers.into_values().flat_map(|offer| offer.sizes).collect();
-                let joined = JoinedSizes { shape: shape.clone(), sizes };
+                let joined = Joined::of(offers.into_values(), shape.clone());
                 let mut random = source.secret(Secret::Selection, step).shard(0);
                 let (mut workspace, mut indices) = (Workspace::default(), Vec::new());
-                let candidates = Candidates::Joined(&joined);
+                let candidates = joined.candidates();
                 plan.selector().select(candidates, &mut random, &mut workspace, &mut indices);
-                let of_selected = indices.iter().filter_map(|index| joined.get(*index));
-                let selected = of_selected.map(|size| size.squares);
-                let squares = selected.fold(always, u128::saturating_add);
+                let squares = indices.iter().map(|index| joined.squares(*index));
+                let squares = squares.fold(always, u128::saturating_add);
                 indices.extend(shape.dense(by));
                 (Choice::Some { by, indices }, squares)
             }
@@ -140,6 +139,43 @@ impl PaidStep {
         };
         let source = source.clone();
         Some(Decision { order, choice, squares, digests, firsts, source, next_clip })
+    }
+}
+
+/// The candidates of all ranges.
+struct Joined {
+    /// Of single coordinates.
+    sum: Option<Lease>,
+    rows: JoinedRows,
+}
+
+impl Joined {
+    fn of(offers: impl Iterator<Item = Offer>, shape: Arc<Shape>) -> Self {
+        let mut joined = Self { sum: None, rows: JoinedRows { shape, sizes: Vec::new() } };
+        for offer in offers {
+            match (offer.candidates, &mut joined.sum) {
+                (Offered::Nothing, _) => {}
+                (Offered::Rows(sizes), _) => joined.rows.sizes.extend(sizes),
+                (Offered::Coordinates(own), Some(memory)) => memory.sum.join(own),
+                (Offered::Coordinates(own), sum) => *sum = Some(own),
+            }
+        }
+        joined
+    }
+
+    fn candidates(&self) -> Candidates<'_> {
+        match &self.sum {
+            Some(memory) => Candidates::OfSum(&memory.sum),
+            None => Candidates::OfRows(&self.rows),
+        }
+    }
+
+    /// The squares of a candidate.
+    fn squares(&self, candidate: u64) -> u128 {
+        match &self.sum {
+            Some(memory) => u128::from(memory.sum.value(candidate).unsigned_abs()).pow(2),
+            None => self.rows.get(candidate).map_or(0, |size| size.squares),
+        }
     }
 }
 

@@ -177,10 +177,7 @@ fn the_selection_is_that_of_one_place() {
         for sum in sums {
             let half = if sum.range < 2 { 0..2 } else { 2..5 };
             let keys = sampler.range_keys(half.clone());
-            let first = match by {
-                By::Row => sum.first.row,
-                By::Coordinate => sum.first.coordinate,
-            };
+            let first = offer::first_of(&shape(), *by, sum.first);
             let own = keys.decided(&decision.for_ranges(half)).unwrap();
             let selected = sum.chosen(&own).unwrap();
             let Choice::Some { indices, .. } = selected.selection() else { panic!("as above") };
@@ -212,7 +209,7 @@ fn the_second_clip_is_that_of_one_place() {
                 let decision = keys.decided(&step.decide().unwrap().for_ranges(0..5)).unwrap();
                 let mut found: Vec<(u64, f32)> = Vec::new();
                 for sum in sums {
-                    let first = sum.first.coordinate;
+                    let first = offer::first_of(&shape(), By::Coordinate, sum.first);
                     let mut selected = sum.chosen(&decision).unwrap();
                     if own_ball {
                         selected.squares = None;

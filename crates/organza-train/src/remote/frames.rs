@@ -96,7 +96,13 @@ pub fn serve<T: Task, N: AsRef<[u8]>>(
     mut output: impl Write,
     read: impl FnOnce(&Job) -> Result<(T, Vec<N>), Failure>,
 ) -> Result<(), WorkerError> {
-    let Some((kind, job)) = read_frame(&mut input)? else { return Ok(()) };
+    let (kind, job) = match read_frame(&mut input) {
+        Ok(Some(job)) => job,
+        Ok(None) => return Ok(()),
+        // The driver was killed while it told its job.
+        Err(error) if is_closed(&error) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
     if kind != Kind::Job {
         return Err(WorkerError::NoOrder);
     }
