@@ -37,6 +37,15 @@ impl StepDriver {
             act(driver).map_err(|error| raise(&error))
         })
     }
+
+    /// The same where it gives bytes.
+    fn bytes<'py>(
+        &self,
+        py: Python<'py>,
+        act: impl FnOnce(&mut Driver) -> anyhow::Result<Vec<u8>> + Send,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.with(py, act)?))
+    }
 }
 
 fn ended() -> PyErr {
@@ -71,8 +80,7 @@ impl StepDriver {
 
     /// What worker `number` of `of` needs once. **Private**: it holds keys.
     fn job<'py>(&self, py: Python<'py>, number: usize, of: usize) -> PyResult<Bound<'py, PyBytes>> {
-        let job = self.with(py, |driver| driver.job(buckets_of(number, of)))?;
-        Ok(PyBytes::new(py, &job))
+        self.bytes(py, |driver| driver.job(buckets_of(number, of)))
     }
 
     /// What holder `number` of `of` needs once, beside its rows. **Private**: it holds keys.
@@ -82,8 +90,7 @@ impl StepDriver {
         number: usize,
         of: usize,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let job = self.with(py, |driver| Ok(driver.holder_job(number, of)))?;
-        Ok(PyBytes::new(py, &job))
+        self.bytes(py, |driver| Ok(driver.holder_job(number, of)))
     }
 
     /// The rows of holder `number` of `of`, as they were at the last checkpoint. *Not private.*
@@ -93,8 +100,7 @@ impl StepDriver {
         number: usize,
         of: usize,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let state = self.with(py, |driver| driver.holder_state(number, of))?;
-        Ok(PyBytes::new(py, &state))
+        self.bytes(py, |driver| driver.holder_state(number, of))
     }
 
     /// The order of the step under way; None if all are made.
@@ -110,8 +116,7 @@ impl StepDriver {
         number: usize,
         of: usize,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let opening = self.with(py, |driver| driver.opening(number, of))?;
-        Ok(PyBytes::new(py, &opening))
+        self.bytes(py, |driver| driver.opening(number, of))
     }
 
     /// What holders are asked for the rows that a worker asks for.
@@ -128,11 +133,6 @@ impl StepDriver {
     /// Takes what a holder answered to a part.
     fn offers(&self, py: Python<'_>, offers: &[u8]) -> PyResult<()> {
         self.with(py, |driver| driver.offers(offers))
-    }
-
-    /// Whether holders have offers to make.
-    fn is_waiting(&self, py: Python<'_>) -> PyResult<bool> {
-        self.with(py, |driver| Ok(driver.is_waiting()))
     }
 
     /// Decides what the step updates, and gives what each of `of` holders is told.

@@ -135,11 +135,6 @@ impl Driver {
         self.lead.offers(offers).map_err(of_run)
     }
 
-    /// Whether holders have offers to make.
-    pub fn is_waiting(&self) -> bool {
-        !self.lead.missing().is_empty()
-    }
-
     /// Decides what the step updates, and gives what each holder is told.
     ///
     /// # Errors

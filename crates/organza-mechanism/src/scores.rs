@@ -164,10 +164,16 @@ impl<'a> Scores<'a> {
             (Candidates::OfRows(joined), _) => {
                 joined.sizes.iter().map(|size| size.score).fold(0.0, f64::max)
             }
-            (Candidates::OfSum(sum), By::Coordinate) => {
-                sum.all_values().map(i64::unsigned_abs).max().unwrap_or(0) as f64
+            (Candidates::OfSum(sum), by) => {
+                let of_row = |values: &[i64]| match by {
+                    By::Coordinate => {
+                        values.iter().map(|value| value.unsigned_abs()).max().unwrap_or(0) as f64
+                    }
+                    By::Row => norm(values),
+                };
+                let rows = sum.rows().iter().filter(|row| sum.shape().is_selectable(**row));
+                rows.filter_map(|row| sum.row(*row)).map(of_row).fold(0.0, f64::max)
             }
-            (Candidates::OfSum(sum), By::Row) => sum.all_rows().map(norm).fold(0.0, f64::max),
         };
         highest.min(self.cap)
     }

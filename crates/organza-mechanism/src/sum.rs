@@ -254,6 +254,11 @@ impl ClippedSum {
         }
     }
 
+    /// The numbers of all touched rows, in no order.
+    pub(crate) fn rows(&self) -> &[u32] {
+        self.index.rows()
+    }
+
     /// All touched rows, in no order.
     pub(crate) fn all_rows(&self) -> impl Iterator<Item = &[i64]> {
         (0..self.places.len()).map(|number| self.row_at(number))
@@ -267,16 +272,14 @@ impl ClippedSum {
     /// A number that tells sums apart, whatever the order of their rows: all of their values, where they stand, the rows
     /// that were touched, and what is counted beside them.
     pub(crate) fn digest(&self) -> u64 {
-        const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
-        let mix = |sum: u64, value: u64| (sum.rotate_left(29) ^ value).wrapping_mul(MIX);
         let of_row = |(number, row): (usize, &u32)| {
             let count = self.counts.get(number).copied().unwrap_or(0);
             let values = self.row_at(number).iter().map(|value| value.cast_unsigned());
-            values.fold(mix(mix(MIX, u64::from(*row)), count), mix)
+            values.fold(mixed(mixed(MIX, u64::from(*row)), count), mixed)
         };
         let counted = [self.units, self.not_finite, self.within.cast_unsigned()];
         let rows = self.index.rows().iter().enumerate().map(of_row);
-        rows.fold(counted.into_iter().fold(MIX, mix), u64::wrapping_add)
+        rows.fold(counted.into_iter().fold(MIX, mixed), u64::wrapping_add)
     }
 
     /// Puts the touched rows into `rows` in ascending order: one that says nothing about the batch's own.
@@ -292,6 +295,14 @@ impl ClippedSum {
         counted.extend(self.index.rows().iter().copied().zip(self.counts.iter().copied()));
         counted.retain(|(_, count)| *count > 0);
     }
+}
+
+/// 2^64 over the golden ratio.
+const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Adds a number to those that were mixed before it: a digest that tells accidents apart, and keeps no secret.
+pub(crate) fn mixed(all: u64, number: u64) -> u64 {
+    (all.rotate_left(29) ^ number).wrapping_mul(MIX)
 }
 
 /// Adds to the rows at `places` what `other` has of them, by their numbers there. The values of the rows are those

@@ -26,7 +26,7 @@ pub mod metrics;
 mod notes;
 mod optimizer;
 pub mod outside;
-mod paid;
+mod paid_block;
 mod phases;
 mod plain;
 mod plan;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! magic, version │ run │ step │ clip │ first bucket, end │ range of rows │ digest of all ranges │ units │ not finite │ within │ rows
-//!     each row, ascending: number in the range │ units that count at it, if any count │ bytes of a value │ values
+//!     each row, ascending: number in the range (in an offer: in all tables) │ units that count at it, if any count │ bytes of a value │ values
 //! checksum of all before
 //! ```
 //!
@@ -13,7 +13,7 @@
 use super::{BUCKETS, BatchOrder};
 use crate::grid::STEPS_OF_CLIP;
 use crate::ranges::RowRanges;
-use crate::sum::ClippedSum;
+use crate::sum::{ClippedSum, mixed};
 use std::ops::Range;
 use thiserror::Error;
 
@@ -132,7 +132,7 @@ pub(crate) struct PartHeader<'a> {
     /// The range of rows.
     pub(crate) range: u16,
     /// A number that tells the part, of all ranges, from others: those that belong together have the same.
-    pub(crate) whole: u64,
+    pub(crate) whole_digest: u64,
     /// The sum.
     sum: &'a [u8],
 }
@@ -151,11 +151,11 @@ impl<'a> PartHeader<'a> {
         let order = BatchOrder::from_reader(&mut reader)?;
         let mut short = || Ok::<_, PartError>(u16::from_le_bytes(reader.take()?));
         let [start, end, range] = [short()?, short()?, short()?];
-        let whole = reader.number()?;
+        let whole_digest = reader.number()?;
         if start >= end || end > BUCKETS {
             return Err(PartError::Damaged("it is of no buckets"));
         }
-        Ok(Self { order, buckets: start..end, range, whole, sum: reader.0 })
+        Ok(Self { order, buckets: start..end, range, whole_digest, sum: reader.0 })
     }
 }
 
@@ -163,7 +163,7 @@ impl<'a> PartHeader<'a> {
 pub(super) fn write_parts(order: &BatchOrder, buckets: &Range<u16>, sum: &ClippedSum) -> Vec<u8> {
     let (cut, mut rows) = (RowRanges::of(sum.shape()), Vec::new());
     sum.sorted_rows(&mut rows);
-    let (mut left, whole) = (&rows[..], sum.digest());
+    let (mut left, whole_digest) = (&rows[..], sum.digest());
     let mut bytes = Vec::new();
     for range in 0..cut.count() {
         let within = cut.rows(range);
@@ -176,7 +176,7 @@ pub(super) fn write_parts(order: &BatchOrder, buckets: &Range<u16>, sum: &Clippe
         bytes.extend(order.to_bytes());
         let numbers = [buckets.start, buckets.end, range];
         bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
-        bytes.extend(whole.to_le_bytes());
+        bytes.extend(whole_digest.to_le_bytes());
         for number in [sum.units(), sum.not_finite(), sum.within().cast_unsigned()] {
             bytes.extend(number.to_le_bytes());
         }
@@ -216,12 +216,10 @@ pub(crate) fn read_part(part: &[u8], sum: &mut ClippedSum) -> Result<(), PartErr
 
 /// A number by which damage is noticed; nobody is kept from anything by it.
 fn checksum(bytes: &[u8]) -> u64 {
-    const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mix = |sum: u64, word: u64| (sum.rotate_left(29) ^ word).wrapping_mul(MIX);
     let (words, rest) = bytes.as_chunks::<8>();
-    let sum =
-        words.iter().fold(bytes.len() as u64, |sum, word| mix(sum, u64::from_le_bytes(*word)));
-    rest.iter().fold(sum, |sum, byte| mix(sum, u64::from(*byte)))
+    let words = words.iter().map(|word| u64::from_le_bytes(*word));
+    let rest = rest.iter().map(|byte| u64::from(*byte));
+    words.chain(rest).fold(bytes.len() as u64, mixed)
 }
 
 /// How many bytes hold all of `values`, with their signs.

@@ -25,6 +25,8 @@ pub struct Decision {
     pub(super) digests: BTreeMap<u16, u64>,
     /// The first candidate of each range; none where nothing is selected.
     pub(super) firsts: Vec<u64>,
+    /// How many candidates there are: what comes after them is never left out, and each range knows its own of that.
+    pub(super) selectable: u64,
     /// The source of the purpose, for seals.
     pub(super) source: RandomSource,
     pub(super) next_clip: Option<ReleasedClip>,
@@ -61,6 +63,7 @@ impl Decision {
             bytes.extend(digest.to_le_bytes());
             let first = self.firsts.get(usize::from(*range)).copied().unwrap_or(0);
             let end = self.firsts.get(usize::from(*range) + 1).copied().unwrap_or(u64::MAX);
+            let end = end.min(self.selectable).max(first);
             let start = indices.partition_point(|index| *index < first);
             let own = &indices[start..indices.partition_point(|index| *index < end)];
             bytes.extend((own.len() as u64).to_le_bytes());
@@ -128,7 +131,10 @@ impl RangeDecision {
         let (_, indices) = own.ok_or(PartError::OtherSum)?;
         let choice = match self.by {
             None => Choice::All,
-            Some(by) => Choice::Some { by, indices: indices.clone() },
+            Some(by) => {
+                let indices = indices.iter().copied().chain(sum.memory.sum.shape().dense(by));
+                Choice::Some { by, indices: indices.collect() }
+            }
         };
         Ok((choice, self.squares))
     }

@@ -6,6 +6,7 @@ use crate::batch::{Run, Selected};
 use crate::buckets::{BUCKETS, BatchOrder, PartError, PartHeader, behind_length, read_part};
 use crate::grid::Grid;
 use crate::memory::Lease;
+use crate::sum::mixed;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -43,7 +44,7 @@ struct TakenPart {
     /// The bucket after the last.
     end: u16,
     /// What tells the part, of all ranges, from others.
-    whole: u64,
+    whole_digest: u64,
     memory: Lease,
 }
 
@@ -52,7 +53,7 @@ pub struct ReadPart {
     order: BatchOrder,
     range: u16,
     buckets: Range<u16>,
-    whole: u64,
+    whole_digest: u64,
     memory: Lease,
 }
 
@@ -80,14 +81,14 @@ impl GatheredBatch {
     /// If it is damaged, of another run, step, clip or range, or of buckets that are there already.
     pub fn read(&self, part: &[u8]) -> Result<ReadPart, PartError> {
         let part = behind_length(part);
-        let PartHeader { order, buckets, range, whole, .. } = PartHeader::of(part)?;
+        let PartHeader { order, buckets, range, whole_digest, .. } = PartHeader::of(part)?;
         self.check(&order, range, &buckets)?;
         let mut memory = Lease::new(&self.run.pool, 1 + self.parts.len());
         read_part(part, &mut memory.sum)?;
         if self.units.saturating_add(memory.sum.units()) >= MOST_UNITS {
             return Err(PartError::Damaged("it has more units than any batch"));
         }
-        Ok(ReadPart { order, range, buckets, whole, memory })
+        Ok(ReadPart { order, range, buckets, whole_digest, memory })
     }
 
     /// Takes a part that it has read, which is its buckets.
@@ -95,10 +96,10 @@ impl GatheredBatch {
     /// # Errors
     /// If another batch has read it, or a part of these buckets was taken since; the batch is as it was.
     pub fn take(&mut self, part: ReadPart) -> Result<Range<u16>, PartError> {
-        let ReadPart { order, range, buckets, whole, memory } = part;
+        let ReadPart { order, range, buckets, whole_digest, memory } = part;
         self.check(&order, range, &buckets)?;
         self.units = self.units.saturating_add(memory.sum.units());
-        self.parts.insert(buckets.start, TakenPart { end: buckets.end, whole, memory });
+        self.parts.insert(buckets.start, TakenPart { end: buckets.end, whole_digest, memory });
         Ok(buckets)
     }
 
@@ -132,22 +133,16 @@ impl GatheredBatch {
             return None;
         }
         let Self { run, range, first, order, grid, parts, .. } = self;
-        let parted = parts.iter().fold(0, |all, (start, part)| {
-            let own = part.whole ^ u64::from(*start) ^ u64::from(part.end) << 16;
+        let parts_digest = parts.iter().fold(0, |all, (start, part)| {
+            let own = part.whole_digest ^ u64::from(*start) ^ u64::from(part.end) << 16;
             mixed(all, own)
         });
         let mut parts = parts.into_values().map(|part| part.memory);
         let mut memory = parts.next()?;
         parts.for_each(|part| memory.sum.join(part));
         let digest = memory.sum.digest() ^ grid.clip().to_bits().rotate_left(17);
-        Some(RangeSum { run, range, first, order, grid, memory, digest, parted })
+        Some(RangeSum { run, range, first, order, grid, memory, digest, parts_digest })
     }
-}
-
-/// Adds a number to those that were mixed before it.
-pub(super) fn mixed(all: u64, number: u64) -> u64 {
-    const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
-    (all.rotate_left(29) ^ number).wrapping_mul(MIX)
 }
 
 impl std::fmt::Debug for ReadPart {
@@ -172,7 +167,7 @@ pub struct RangeSum {
     pub(crate) memory: Lease,
     pub(super) digest: u64,
     /// Which parts it was joined of: the same in all ranges.
-    pub(super) parted: u64,
+    pub(super) parts_digest: u64,
 }
 
 impl RangeSum {

@@ -3,7 +3,7 @@
 //! ```text
 //! whoever holds the key of the run            whoever holds rows, and the keys of their ranges
 //! Sampler ─range_settings(), range_keys()─▶   RowRange
-//!         ─open(step, &Charged)─▶ PaidStep ─opening()─▶ GatheredBatch ◀─add(bytes of buckets)
+//!         ─open(step, &Charged)─▶ PaidStep ─opening()─▶ GatheredBatch ◀─read, take (parts)
 //!                                 ◀─offer()───────────── RangeSum ◀─join()──┘
 //!           ReleasedClip ◀─decide()──┴─▶ Decision ─for_ranges()─▶ Selected ─(clip S2, noise)─▶ Noised, TouchedRows
 //! ```
@@ -32,7 +32,8 @@
 //! unless they are the same everywhere.
 //!
 //! **What is not hidden.** Whoever holds rows sees the sums of these without noise, and has the key of the noise on them: it is trusted as
-//! the one process of an ordinary run is, for its rows. It has no data of units. Whoever decides sees the sizes of touched candidates.
+//! the one process of an ordinary run is, for its rows. It has no data of units. Whoever decides sees the sizes of touched rows, or their sums where single
+//! coordinates are selected.
 //!
 //! **Bits.** Ranges follow the shape of the tables alone. So bits do not depend on how many places there are, one among them.
 
@@ -91,13 +92,13 @@ impl RowRanges {
         (((row + 1) * self.count - 1) / self.rows.max(1)).min(self.count) as u16
     }
 
-    /// The ranges of place `number` of `of` places: all of them are somebody's, within one the same number each.
+    /// The ranges of a place, where they are shared by `of` places: each range is of one place, and each place has the same number of them, or one more.
     pub fn of_place(&self, number: usize, of: usize) -> Range<u16> {
         ranges_of_place(self.count(), number, of)
     }
 }
 
-/// Of so many ranges, those of place `number` of `of` places.
+/// Of so many ranges, those of a place, where they are shared by `of` places.
 pub fn ranges_of_place(count: u16, number: usize, of: usize) -> Range<u16> {
     let count = usize::from(count);
     let of = of.clamp(1, count.max(1));

@@ -47,11 +47,11 @@ fn looked_at(plan: &Plan) -> Option<By> {
 
 /// The bytes of what a range offers.
 pub(super) fn write_offer(sum: &RangeSum) -> Vec<u8> {
-    let RangeSum { run, range, first, order, memory, digest, parted, .. } = sum;
+    let RangeSum { run, range, first, order, memory, digest, parts_digest, .. } = sum;
     let (plan, sum) = (&run.plan, &memory.sum);
     let mut bytes = order.to_bytes();
     bytes.extend(range.to_le_bytes());
-    let counted = [sum.units(), sum.not_finite(), sum.within().cast_unsigned(), *parted];
+    let counted = [sum.units(), sum.not_finite(), sum.within().cast_unsigned(), *parts_digest];
     let numbers = [*digest].into_iter().chain(counted);
     bytes.extend(numbers.flat_map(u64::to_le_bytes));
     bytes.extend(always(plan, sum).to_le_bytes());

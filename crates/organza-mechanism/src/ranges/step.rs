@@ -1,6 +1,5 @@
 //! A step whose sums are elsewhere: opened against the proof of its charge, and decided when all ranges have made their offers.
 
-use super::gathered::mixed;
 use super::offer::{Offer, Offered, first_of};
 use super::{Decision, RangeKeys, RowRanges};
 use crate::adaptive::{Adaptive, ReleasedClip};
@@ -13,6 +12,7 @@ use crate::random::Secret;
 use crate::scores::{Candidates, JoinedRows};
 use crate::select::{Choice, Workspace};
 use crate::shape::Shape;
+use crate::sum::mixed;
 use organza_ledger::Charged;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -138,7 +138,8 @@ impl PaidStep {
             }
         };
         let source = source.clone();
-        Some(Decision { order, choice, squares, digests, firsts, source, next_clip })
+        let selectable = plan.selector().by().map_or(0, |by| shape.candidates(by));
+        Some(Decision { order, choice, squares, digests, firsts, selectable, source, next_clip })
     }
 }
 

@@ -8,7 +8,7 @@ use crate::checkpoint::Checkpoint;
 use crate::folder::{FolderError, RunFolder};
 use crate::journal::Journal;
 use crate::metrics::{self, Metrics};
-use crate::paid::PaidBlock;
+use crate::paid_block::PaidBlock;
 use crate::run::{RunError, RunPlan, TRAINING, opened};
 use crate::session::{Finished, Session, SessionError};
 use crate::step::{draw_batch, release};

@@ -1,7 +1,7 @@
 //! A holder of rows: it keeps some ranges of the tables, gathers their sums, and draws the noise on them.
 
-use super::holder_messages::{HolderJob, HolderMessage, HolderSettings, HolderState, Upkept, push};
-use super::messages::{MessageError, begin_rows, read_asks};
+use super::holder_messages::{HolderJob, HolderMessage, HolderSettings, HolderState, Upkept};
+use super::messages::{MessageError, begin_rows, push, read_asks};
 use crate::average::Average;
 use crate::checkpoint::Checkpoint;
 use crate::step::release_selected;
@@ -20,6 +20,8 @@ use std::ops::Range;
 /// noise, and has no data. It draws noise for what a [`StepLead`](super::StepLead) has charged alone. Its state is as private as that of any run,
 /// since it tells which rows were touched lately.
 pub struct RowHolder {
+    /// The public name of the key of the run.
+    run: [u8; 16],
     keys: RangeKeys,
     cut: RowRanges,
     average: bool,
@@ -46,11 +48,14 @@ impl RowHolder {
     pub fn new(job: HolderJob, state: &HolderState) -> Result<Self, MessageError> {
         let HolderJob { settings, keys } = job;
         let cut = settings.ranges.cut();
+        if keys.ranges().is_empty() || state.run != *settings.ranges.run.bytes() {
+            return Err(PartError::OtherTables.into());
+        }
         let of = |range: RowRange| HeldRange::new(range, &settings, state);
         let held = settings.ranges.ranges(&keys)?.into_iter().map(of);
         let held = held.collect::<Result<Vec<HeldRange>, MessageError>>()?;
         let HolderSettings { average, steps, .. } = settings;
-        Ok(Self { keys, cut, average, steps, held, order: None })
+        Ok(Self { run: state.run, keys, cut, average, steps, held, order: None })
     }
 
     /// Answers a message, for engines that carry bytes. Where there is nothing to answer, the answer is empty.
@@ -203,7 +208,7 @@ impl RowHolder {
     /// Its rows as a checkpoint keeps them. *Not private.*
     pub(super) fn state(&self) -> Result<Vec<u8>, MessageError> {
         let steps = self.held.first().map(|held| held.state.tables.steps());
-        let mut state = HolderState { steps, ..HolderState::default() };
+        let mut state = HolderState { run: self.run, steps, ..HolderState::default() };
         for held in &self.held {
             if Some(held.state.tables.steps()) != steps {
                 return Err(MessageError::OtherStep);
@@ -225,7 +230,7 @@ impl RowHolder {
             (held.range.number(), weights)
         };
         let ranges: Vec<(u16, Vec<u8>)> = held.into_par_iter().map(of).collect();
-        HolderState { steps: None, ranges: ranges.into_iter().collect() }.to_bytes()
+        HolderState { run: self.run, steps: None, ranges: ranges.into_iter().collect() }.to_bytes()
     }
 }
 

@@ -9,7 +9,7 @@
 //!               6                                                                             its weights, at the end
 //! ```
 
-use super::messages::MessageError;
+use super::messages::{MessageError, pull, push};
 use crate::optimizer::OptimizerSettings;
 use organza_mechanism::buckets::parts_of;
 use organza_mechanism::ranges::{RangeKeys, RangeSettings, ranges_of_place};
@@ -80,6 +80,8 @@ impl std::fmt::Debug for HolderJob {
 /// *Not private.*
 #[derive(Clone, Default, PartialEq)]
 pub struct HolderState {
+    /// The public name of the key of the run.
+    pub(super) run: [u8; 16],
     /// None for weights alone.
     pub(super) steps: Option<u64>,
     pub(super) ranges: BTreeMap<u16, Vec<u8>>,
@@ -88,7 +90,8 @@ pub struct HolderState {
 impl HolderState {
     /// The rows as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = vec![u8::from(self.steps.is_some())];
+        let mut bytes = self.run.to_vec();
+        bytes.push(u8::from(self.steps.is_some()));
         bytes.extend(self.steps.unwrap_or(0).to_le_bytes());
         for (range, state) in &self.ranges {
             bytes.extend(range.to_le_bytes());
@@ -104,7 +107,8 @@ impl HolderState {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, MessageError> {
         const WHAT: &str = "state";
         let damaged = || MessageError::Damaged(WHAT);
-        let (is_saved, rest) = bytes.split_first().ok_or_else(damaged)?;
+        let (run, rest) = bytes.split_first_chunk::<16>().ok_or_else(damaged)?;
+        let (is_saved, rest) = rest.split_first().ok_or_else(damaged)?;
         let (steps, mut rest) = rest.split_first_chunk::<8>().ok_or_else(damaged)?;
         let steps = (*is_saved != 0).then_some(u64::from_le_bytes(*steps));
         let mut ranges = BTreeMap::new();
@@ -114,7 +118,7 @@ impl HolderState {
             ranges.insert(u16::from_le_bytes(*range), state.to_vec());
             rest = after;
         }
-        Ok(Self { steps, ranges })
+        Ok(Self { run: *run, steps, ranges })
     }
 }
 
@@ -125,23 +129,10 @@ impl std::fmt::Debug for HolderState {
     }
 }
 
-/// Adds something behind its length.
-pub(super) fn push(to: &mut Vec<u8>, bytes: &[u8]) {
-    to.extend((bytes.len() as u64).to_le_bytes());
-    to.extend_from_slice(bytes);
-}
-
-/// What stands behind its length, and what comes after it.
-pub(super) fn pull<'a>(
-    bytes: &'a [u8],
-    what: &'static str,
-) -> Result<(&'a [u8], &'a [u8]), MessageError> {
-    let split = || {
-        let (length, rest) = bytes.split_first_chunk::<8>()?;
-        rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)
-    };
-    split().ok_or(MessageError::Damaged(what))
-}
+/// What a holder is told to hand over its state.
+pub(super) const SAVE: u8 = 5;
+/// What a holder is told to hand over its weights, after the last step.
+pub(super) const END: u8 = 6;
 
 /// What a holder is told.
 #[derive(Debug)]
@@ -167,15 +158,15 @@ impl<'a> HolderMessage<'a> {
             Self::Rows(asks) => of(2, asks),
             Self::Parts(parts) => of(3, parts),
             Self::Decision(decision) => of(4, decision),
-            Self::Save => of(5, &[]),
-            Self::End => of(6, &[]),
+            Self::Save => vec![SAVE],
+            Self::End => vec![END],
         }
     }
 
     pub(super) fn from_bytes(bytes: &'a [u8]) -> Result<Self, MessageError> {
         const WHAT: &str = "message to a holder of rows";
         let (kind, message) = bytes.split_first().ok_or(MessageError::Damaged(WHAT))?;
-        Ok(match kind {
+        Ok(match *kind {
             1 => {
                 let (opening, rows) = pull(message, WHAT)?;
                 let (rows, []) = rows.as_chunks::<4>() else {
@@ -187,8 +178,8 @@ impl<'a> HolderMessage<'a> {
             2 => Self::Rows(message),
             3 => Self::Parts(message),
             4 => Self::Decision(message),
-            5 => Self::Save,
-            6 => Self::End,
+            SAVE => Self::Save,
+            END => Self::End,
             _ => return Err(MessageError::Damaged(WHAT)),
         })
     }
@@ -217,11 +208,11 @@ mod tests {
     fn states_and_messages_come_back_and_damaged_ones_are_refused() {
         let ranges = BTreeMap::from([(3, vec![1, 2, 3]), (7, Vec::new())]);
         for steps in [None, Some(9)] {
-            let state = HolderState { steps, ranges: ranges.clone() };
+            let state = HolderState { run: [3; 16], steps, ranges: ranges.clone() };
             let bytes = state.to_bytes();
             assert!(HolderState::from_bytes(&bytes).unwrap() == state);
             // Without its last entry it is whole: whoever reads it looks for the ranges of the keys.
-            let ends = [9, bytes.len() - 10, bytes.len()];
+            let ends = [25, bytes.len() - 10, bytes.len()];
             for end in (0..=bytes.len()).filter(|end| !ends.contains(end)) {
                 assert!(HolderState::from_bytes(&bytes[..end]).is_err(), "{end}");
             }

@@ -2,14 +2,16 @@
 
 use super::error::RemoteError;
 use super::holder::read_floats;
-use super::holder_messages::{HolderJob, HolderMessage, HolderSettings, HolderState, Upkept, pull};
-use super::messages::{Job, MessageError, asks, read_asks};
+use super::holder_messages::{
+    END, HolderJob, HolderMessage, HolderSettings, HolderState, SAVE, Upkept,
+};
+use super::messages::{Job, MessageError, asks, pull, read_asks};
 use super::saved::SavedRows;
 use crate::application::Application;
 use crate::books::Releases;
 use crate::journal::Journal;
 use crate::optimizer::OptimizerSettings;
-use crate::paid::PaidBlock;
+use crate::paid_block::PaidBlock;
 use crate::run::{RunError, RunPlan, upkeep};
 use crate::session::{Finished, Session, SessionError};
 use crate::settings::RunSettings;
@@ -31,8 +33,8 @@ const PURPOSE: &str = "training in buckets";
 /// parameters and its files, and none of its units.
 ///
 /// # Privacy
-/// See [`remote`](crate::remote): it holds the key of the run, and sees the sizes of what may be selected. Sums and rows do not come here, but
-/// states of holders, to be saved, and the parameters at the end.
+/// See [`remote`](crate::remote): it holds the key of the run, and sees which rows are read, and the sizes of those that may be selected, or their sums
+/// where single coordinates are. Other sums do not come here; rows do in the states of holders, to be saved, and at the end.
 pub struct StepLead<A: Application> {
     session: Session<A>,
     plan: RunPlan,
@@ -178,7 +180,7 @@ impl<A: Application> StepLead<A> {
                     let weights = &self.first[self.shape.range(rows.start).start..last];
                     (range, weights.iter().flat_map(|weight| weight.to_le_bytes()).collect())
                 };
-                HolderState { steps: None, ranges: ranges.map(first).collect() }
+                HolderState { run: self.run(), steps: None, ranges: ranges.map(first).collect() }
             }
             _ => self.saved.read(ranges)?,
         })
@@ -202,6 +204,10 @@ impl<A: Application> StepLead<A> {
             self.step = Some(opened);
         }
         Ok(self.step.as_ref().map(|step| step.order().to_bytes()))
+    }
+
+    fn run(&self) -> [u8; 16] {
+        *self.workers.run.bytes()
     }
 
     /// Whether a step is under way.
@@ -296,9 +302,9 @@ impl<A: Application> StepLead<A> {
     }
 
     /// What a holder is told to hand over its state.
-    pub const SAVE: [u8; 1] = [5];
+    pub const SAVE: [u8; 1] = [SAVE];
     /// What a holder is told after the last step, to hand over its parameters.
-    pub const END: [u8; 1] = [6];
+    pub const END: [u8; 1] = [END];
 
     /// Keeps the state of a holder. When all are there, the run goes on from here if it is stopped.
     ///
@@ -308,7 +314,11 @@ impl<A: Application> StepLead<A> {
         if !self.saves() {
             return Err(MessageError::OtherStep.into());
         }
-        if self.saved.keep(state, self.steps, self.clip)? {
+        let state = HolderState::from_bytes(state)?;
+        if state.run != self.run() {
+            return Err(MessageError::OtherStep.into());
+        }
+        if self.saved.keep(&state, self.steps, self.clip)? {
             self.first = Vec::new();
             // Before anything else: a step that is noted beside an older checkpoint would be forgotten.
             self.journal.clear(self.steps)?;
@@ -335,7 +345,10 @@ impl<A: Application> StepLead<A> {
         let mut ranges = BTreeMap::new();
         for own in parameters {
             let own = HolderState::from_bytes(own)?;
-            if own.steps.is_some() || own.ranges.keys().any(|range| ranges.contains_key(range)) {
+            if own.run != self.run()
+                || own.steps.is_some()
+                || own.ranges.keys().any(|range| ranges.contains_key(range))
+            {
                 return Err(damaged().into());
             }
             ranges.extend(own.ranges);

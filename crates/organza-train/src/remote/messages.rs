@@ -50,9 +50,10 @@ pub struct Job {
 impl Job {
     /// The job as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let settings = serde_json::to_vec(&self.settings).unwrap_or_default();
-        let length = settings.len() as u64;
-        [&length.to_le_bytes()[..], &settings, &self.keys.expose()].concat()
+        let mut bytes = Vec::new();
+        push(&mut bytes, &serde_json::to_vec(&self.settings).unwrap_or_default());
+        bytes.extend(self.keys.expose());
+        bytes
     }
 
     /// A job that came as bytes.
@@ -60,22 +61,38 @@ impl Job {
     /// # Errors
     /// If it is none.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, MessageError> {
-        let damaged = || MessageError::Damaged("job");
-        let (length, rest) = bytes.split_first_chunk::<8>().ok_or_else(damaged)?;
-        let length = usize::try_from(u64::from_le_bytes(*length)).ok();
-        let (settings, keys) =
-            length.and_then(|length| rest.split_at_checked(length)).ok_or_else(damaged)?;
-        let settings = serde_json::from_slice(settings).map_err(|_| damaged())?;
-        Ok(Self { settings, keys: BucketKeys::from_bytes(keys).ok_or_else(damaged)? })
+        let (settings, keys) = pull(bytes, "job")?;
+        match (serde_json::from_slice(settings), BucketKeys::from_bytes(keys)) {
+            (Ok(settings), Some(keys)) => Ok(Self { settings, keys }),
+            _ => Err(MessageError::Damaged("job")),
+        }
     }
+}
+
+/// Adds something behind its length.
+pub(super) fn push(to: &mut Vec<u8>, bytes: &[u8]) {
+    to.extend((bytes.len() as u64).to_le_bytes());
+    to.extend_from_slice(bytes);
+}
+
+/// What stands behind its length, and what comes after it.
+pub(super) fn pull<'a>(
+    bytes: &'a [u8],
+    what: &'static str,
+) -> Result<(&'a [u8], &'a [u8]), MessageError> {
+    let split = || {
+        let (length, rest) = bytes.split_first_chunk::<8>()?;
+        rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)
+    };
+    split().ok_or(MessageError::Damaged(what))
 }
 
 /// What a worker answers.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Reply {
-    /// It asks for rows: for [`StepDriver::rows`](super::StepDriver::rows).
+    /// It asks for rows: for [`StepDriver::rows`](super::StepDriver::rows), or [`StepLead::rows`](super::StepLead::rows).
     Asks(Vec<u8>),
-    /// It is done with its part: for [`StepDriver::add`](super::StepDriver::add). *Not private.*
+    /// It is done with its part: for [`StepDriver::add`](super::StepDriver::add), or [`part_for_holders`](super::part_for_holders). *Not private.*
     Part(Vec<u8>),
 }
 

@@ -26,7 +26,8 @@
 //! **A holder** sees the sums of its rows without noise, and which of its rows are read, and has the keys of the noise on them and on no others; see
 //! [`organza_mechanism::ranges`]. It has no data, no key of a bucket, and draws noise only for steps that the lead has sealed.
 //!
-//! **The lead** has the key of the run, and sees the sizes of touched candidates where there is a selection. It is the one that all trust, as in a run
+//! **The lead** has the key of the run, and sees which rows are read, and the sizes of touched rows where there is a selection, or their sums where single
+//! coordinates are selected. It is the one that all trust, as in a run
 //! on one machine; but it needs no data. Its folder holds what that of any run holds, the states of holders among it.
 //!
 //! **Messages** to workers hold rows of released tables, and jobs hold keys. Messages to holders and to the lead hold which rows were read,

@@ -88,13 +88,13 @@ impl SavedRows {
     /// Keeps the state of a holder after `steps` steps, which are those of no checkpoint yet; true if it was the last of all.
     pub(super) fn keep(
         &mut self,
-        state: &[u8],
+        state: &HolderState,
         steps: u64,
         clip: Option<ReleasedClip>,
     ) -> Result<bool, RemoteError> {
         let damaged = || MessageError::Damaged("state");
-        let HolderState { steps: found, ranges } = HolderState::from_bytes(state)?;
-        if found != Some(steps) {
+        let ranges = &state.ranges;
+        if state.steps != Some(steps) {
             return Err(MessageError::OtherStep.into());
         }
         let (first, last) = (ranges.keys().next(), ranges.keys().next_back());
@@ -106,31 +106,35 @@ impl SavedRows {
         if self.coming.values().any(is_there) {
             return Err(MessageError::from(PartError::DoubleRange { range: own.start }).into());
         }
-        self.folder.write(&self.file(steps, own.start), state)?;
+        self.folder.write(&self.file(steps, own.start), &state.to_bytes())?;
         self.coming.insert(own.start, own);
         if self.coming.values().map(Range::len).sum::<usize>() < usize::from(self.cut.count()) {
             return Ok(false);
         }
-        let files = std::mem::take(&mut self.coming).into_keys().collect();
+        let files = self.coming.keys().copied().collect();
         let clip = clip.map(|clip| clip.value().to_bits());
         let listed = Listed { version: VERSION, steps, clip, files };
         let text = serde_json::to_vec(&listed).map_err(|_| damaged())?;
         self.folder.write(&self.folder.private(FILE), &text)?;
         self.listed = listed;
+        self.coming.clear();
         Ok(true)
     }
 
     /// What was saved of these ranges.
     pub(super) fn read(&self, ranges: Range<u16>) -> Result<HolderState, RemoteError> {
         let steps = self.steps();
-        let mut state = HolderState { steps: Some(steps), ranges: BTreeMap::new() };
-        for first in &self.listed.files {
+        let mut state = HolderState { steps: Some(steps), ..HolderState::default() };
+        let ends = self.listed.files.iter().skip(1).copied().chain([self.cut.count()]);
+        let files = self.listed.files.iter().zip(ends);
+        for (first, _) in files.filter(|(first, end)| **first < ranges.end && ranges.start < *end) {
             let path = self.file(steps, *first);
             let lost = || io::Error::other("it is missing, damaged or of another checkpoint");
             let bytes = self.folder.read(&path)?.unwrap_or_default();
             let saved = HolderState::from_bytes(&bytes).ok();
             let saved = saved.filter(|saved| saved.steps == Some(steps)).ok_or_else(lost);
             let saved = saved.map_err(FolderError::file("go on with", &path))?;
+            state.run = saved.run;
             let own = saved.ranges.into_iter().filter(|(range, _)| ranges.contains(range));
             state.ranges.extend(own);
         }
@@ -148,9 +152,9 @@ mod tests {
     use super::*;
     use organza_mechanism::Shape;
 
-    fn state(steps: u64, ranges: Range<u16>) -> Vec<u8> {
+    fn state(steps: u64, ranges: Range<u16>) -> HolderState {
         let of = |range: u16| (range, vec![steps as u8, range as u8]);
-        HolderState { steps: Some(steps), ranges: ranges.map(of).collect() }.to_bytes()
+        HolderState { run: [7; 16], steps: Some(steps), ranges: ranges.map(of).collect() }
     }
 
     fn files(folder: &RunFolder) -> Vec<String> {
@@ -188,7 +192,7 @@ mod tests {
         let (mut saved, before) = open();
         assert_eq!((saved.steps(), before), (3, clip));
         assert_eq!(files(&folder), listed, "another number of holders had begun to save");
-        assert!(saved.read(1..3).unwrap().to_bytes() == state(3, 1..3));
+        assert!(saved.read(1..3).unwrap() == state(3, 1..3));
         assert!(saved.keep(&state(6, 0..4), 6, None).unwrap());
         // The journal is cleared in between; the old files are in nobody's way.
         saved.clean();

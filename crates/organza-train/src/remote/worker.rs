@@ -55,9 +55,8 @@ impl<T: Task> StepWorker<T> {
         Ok(Self { task, shape, sampler, left_out, drawn: None })
     }
 
-    /// How many units were left out, as their buckets are others' or their names not their own. *Not private.* None where data
-    /// was divided by
-    /// [`bucket`](super::bucket).
+    /// How many units were left out, as their buckets are others' or their names not their own: zero where data was divided by
+    /// [`bucket`](super::bucket). *Not private.*
     pub fn left_out(&self) -> u64 {
         self.left_out
     }

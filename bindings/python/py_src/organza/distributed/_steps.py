@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -59,13 +59,17 @@ class RowHolders(Protocol):
         """Give what an answer says."""
         raise NotImplementedError
 
+    def end(self) -> None:
+        """Let go of all rows, and of what they were held by."""
+        raise NotImplementedError
+
 
 class HoldersLostError(Exception):
     """A holder died, and the rows since the last checkpoint with it."""
 
 
 #: Starts holders, each with its job, which holds keys, and its rows.
-Holding = Callable[[list[tuple[bytes, bytes]]], RowHolders]
+Holding = Callable[[Iterable[tuple[bytes, bytes]]], RowHolders]
 #: Starts workers by their jobs, for so many holders of rows.
 Working = Callable[[list[bytes], int], StepWorkers]
 
@@ -124,9 +128,9 @@ class WorkersHere:
 class HoldersHere:
     """Holders of rows in the process of the driver: one has all, where nobody else has any."""
 
-    def __init__(self, jobs: Sequence[tuple[bytes, bytes]], threads: int = 0) -> None:
+    def __init__(self, jobs: Iterable[tuple[bytes, bytes]], threads: int = 0) -> None:
         self._holders = [_organza.RowHolder(job, rows, threads) for job, rows in jobs]
-        self.count = len(jobs)
+        self.count = len(self._holders)
 
     def tell(self, number: int, message: bytes) -> bytes:
         """Have a holder answer."""
@@ -135,6 +139,10 @@ class HoldersHere:
     def read(self, answer: bytes) -> bytes:
         """Give the answer."""
         return answer
+
+    def end(self) -> None:
+        """Let go of all rows."""
+        self._holders.clear()
 
 
 def trained(
@@ -190,6 +198,7 @@ def _trained(
 ) -> None:
     """Begin a run, or go on with it, as often as holders are lost, unless it gets nowhere."""
     workers: StepWorkers | None = None
+    holders: RowHolders | None = None
     lost = at = 0
     while True:
         driver = _organza.StepDriver(words, str(place), threads)
@@ -199,7 +208,8 @@ def _trained(
             made, _ = driver.steps()
             lost, at = (0 if made > at else lost), made
             of = max(1, min(of, driver.ranges()))
-            holders = holding([(driver.holder_job(number, of), driver.holder_state(number, of)) for number in range(of)])
+            # One after another: all rows together may be more than this process can keep.
+            holders = holding((driver.holder_job(number, of), driver.holder_state(number, of)) for number in range(of))
             workers = workers or working([driver.job(number, count) for number in range(count)], of)
             _made(driver, workers, count, holders)
             ends = [holders.tell(number, _organza.RowHolder.END) for number in range(of)]
@@ -216,6 +226,10 @@ def _trained(
                 ) from None
         finally:
             driver.close()
+            if holders is not None:
+                # Whoever takes their place needs the room.
+                holders.end()
+                holders = None
 
 
 def _made(
@@ -228,7 +242,9 @@ def _made(
         told += [holders.tell(number, driver.opening(number, of)) for number in range(of)]
         for number in range(count):
             workers.tell(number, order, None)
+        offers: list[Any] = []
         for _ in range(count):
+            told += offers
             number, (asks, parts) = workers.answer()
             while asks is not None:
                 asked = driver.rows(asks, of)
@@ -241,6 +257,7 @@ def _made(
             driver.offers(holders.read(offer))
         told += [holders.tell(number, decision) for number, decision in enumerate(driver.decide(of))]
         if driver.saves():
+            _read_all(holders, told)
             states = [holders.tell(number, _organza.RowHolder.SAVE) for number in range(of)]
             for state in states:
                 driver.save(holders.read(state))

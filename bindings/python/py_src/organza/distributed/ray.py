@@ -13,7 +13,7 @@ them come to the driver.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import ray
@@ -42,6 +42,8 @@ Estimator = TypeVar("Estimator", bound=PrivateEstimator)
 _ACTOR = {"num_cpus": 1, "scheduling_strategy": "SPREAD"}
 #: An actor that dies so often before it has answered will not do better.
 _MOST_STARTS = 50
+#: And one that dies so often in a run.
+_MOST_RESTARTS = 10_000
 
 
 def fit(
@@ -145,7 +147,7 @@ class ActorsOfRay:
     """Actors of Ray that compute the parts of steps, spread over the nodes.
 
     An actor that dies is started again by Ray, with its rows from the object store. It has no job then, and says so: jobs, which hold
-    keys, are sent and never kept for a restart. It is told again what it was told last; a step takes the part of each bucket once.
+    keys, are sent by a call that Ray does not repeat. It is told again what it was told last; a step takes the part of each bucket once.
     """
 
     def __init__(
@@ -156,7 +158,7 @@ class ActorsOfRay:
         holders: int,
         remote: bool,
     ) -> None:
-        always = {"max_restarts": -1, "max_task_retries": -1}
+        always = {"max_restarts": _MOST_RESTARTS, "max_task_retries": -1}
         actor = ray.remote(_Actor).options(**{**_ACTOR, **(options or {}), **always})
         self._actors = [actor.remote(*own) for own in pieces]
         # Kept, so that an actor that is started again finds its rows.
@@ -178,19 +180,24 @@ class ActorsOfRay:
         while True:
             [first], _ = ray.wait(list(self._asked), num_returns=1)
             number, order, rows, parts = self._asked.pop(first)
+            told: Sequence[Any] = parts
             with _holders_may_be_lost(self._remote):
                 begun, asks = ray.get(first)
-            if begun:
+                if begun and asks is None and not self._remote:
+                    told = ray.get(parts)
+            # A part that was lost on its way was made again by an actor that may have no job any more.
+            if begun and (asks is not None or self._remote or all(told)):
                 self._starts[number] = 0
-                told = [] if asks is not None else parts if self._remote else ray.get(parts)
-                return number, (asks, told)
+                return number, (asks, [] if asks is not None else told)
             if number in self._begun:
-                # It failed, or the actor was started again since.
-                ray.get(self._begun[number])
+                with suppress(ray.exceptions.RayActorError):
+                    # It failed, or the actor was started again since, perhaps while it began.
+                    ray.get(self._begun[number])
             self._starts[number] += 1
             if self._starts[number] > _MOST_STARTS:
                 raise RunError(f"actor {number} died {_MOST_STARTS} times before its part was done: it may need more memory")
-            self._begun[number] = self._actors[number].begin.remote(self._jobs[number])
+            begin = self._actors[number].begin.options(max_task_retries=0)
+            self._begun[number] = begin.remote(self._jobs[number])
             self.tell(number, order, rows)
 
     def forget(self) -> None:
@@ -219,15 +226,20 @@ class HoldersOfRay:
     One that dies takes the steps since the last checkpoint with it: it is not started again, and all begin there again.
     """
 
-    def __init__(self, jobs: Sequence[tuple[bytes, bytes]], options: dict[str, Any] | None) -> None:
+    def __init__(self, jobs: Iterable[tuple[bytes, bytes]], options: dict[str, Any] | None) -> None:
         always = {"max_restarts": 0, "max_task_retries": 0}
         actor = ray.remote(_Holder).options(**{**_ACTOR, **(options or {}), **always})
-        self.count = len(jobs)
-        self._actors = [actor.remote() for _ in jobs]
-        # Jobs hold keys: they are sent by a call of their own, which nobody repeats.
-        begun = [holder.begin.remote(*own) for holder, own in zip(self._actors, jobs, strict=True)]
-        with _holders_may_be_lost(True):
-            ray.get(begun)
+        self._actors: list[Any] = []
+        try:
+            with _holders_may_be_lost(True):
+                for job, rows in jobs:
+                    self._actors.append(actor.remote())
+                    # Jobs hold keys: they are sent by a call of their own, which nobody repeats.
+                    ray.get(self._actors[-1].begin.remote(job, rows))
+        except BaseException:
+            self.end()
+            raise
+        self.count = len(self._actors)
 
     def tell(self, number: int, message: Any) -> Any:
         """Tell an actor something; give a reference to its answer."""
@@ -238,6 +250,11 @@ class HoldersOfRay:
         with _holders_may_be_lost(True):
             found: bytes = ray.get(answer)
             return found
+
+    def end(self) -> None:
+        """End all actors."""
+        for actor in self._actors:
+            ray.kill(actor)
 
 
 class _Holder:
