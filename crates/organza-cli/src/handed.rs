@@ -6,7 +6,7 @@ use organza_recommend::Histories;
 use organza_train::Failure;
 
 /// Data that a program hands over; flags name it as `--data` [`HANDED_OVER`](organza_data::table::HANDED_OVER).
-pub enum Handed {
+pub enum HandedData {
     /// Nothing: flags name files.
     Nothing,
     /// A table, whose columns flags name.
@@ -20,7 +20,7 @@ pub enum Handed {
 /// A kind of data that a command has no use for.
 pub(crate) const OTHER: &str = "this command does not take data of this kind";
 
-impl Handed {
+impl HandedData {
     /// Text: that of the table, or what the settings name.
     pub(crate) fn text(
         self,

@@ -1,6 +1,6 @@
 //! A run of any application: its threads, its bar, and what came of it.
 
-use crate::handed::Handed;
+use crate::handed::HandedData;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::stages::Stages;
@@ -73,7 +73,7 @@ pub fn page(run: &Path) -> Result<Page, RunFilesError> {
 /// An application that commands run.
 pub(crate) trait Runnable: Application<Settings: Send, Model: Send> {
     /// The data that a program hands over, or what the settings name.
-    fn data(settings: &Self::Settings, handed: Handed) -> Result<Self::Data, Failure>;
+    fn data(settings: &Self::Settings, handed: HandedData) -> Result<Self::Data, Failure>;
 
     /// What is to be said about the model of a run.
     fn summary(trained: &Trained<Self>, output: &Output) -> ModelSummary;
@@ -131,7 +131,7 @@ impl RunOptions {
         &self,
         settings: A::Settings,
         path: &Path,
-        handed: Handed,
+        handed: HandedData,
         output: &Output,
     ) -> anyhow::Result<()> {
         let begin = || Self::begin::<A>(settings, path, handed, output);
@@ -142,7 +142,7 @@ impl RunOptions {
     pub(crate) fn begin<A: Runnable>(
         settings: A::Settings,
         path: &Path,
-        handed: Handed,
+        handed: HandedData,
         output: &Output,
     ) -> Result<Session<A>, SessionError> {
         let read = |settings: &A::Settings| A::data(settings, handed);

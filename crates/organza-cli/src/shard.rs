@@ -3,7 +3,7 @@
 //! [`count`] runs anywhere, [`join`] may, and [`begin`] and [`merge`] run where the folder of the run is: see [`organza_train::shard`].
 
 use crate::caller::Caller;
-use crate::handed::Handed;
+use crate::handed::HandedData;
 use crate::output::Output;
 use crate::running::{RunOptions, Runnable};
 use crate::summary::show;
@@ -29,7 +29,7 @@ pub enum Rows {
     /// A file or a folder.
     Path(PathBuf),
     /// What a program hands over.
-    Handed(Box<Handed>),
+    Handed(Box<HandedData>),
 }
 
 /// How far a run of shards has come.
@@ -110,7 +110,7 @@ impl Sharded for RecommenderRun {
                 of_table(&Table::open(&path, format)?)
             }
             Rows::Handed(handed) => match *handed {
-                Handed::Table(table) => of_table(&table),
+                HandedData::Table(table) => of_table(&table),
                 handed => Self::data(settings, handed),
             },
         }
@@ -137,7 +137,7 @@ impl Rows {
         match self {
             Self::Path(path) => ClickData::of_shard_at(settings, &path, shard),
             Self::Handed(handed) => match *handed {
-                Handed::Table(table) => ClickData::of_shard(settings, &table, shard),
+                HandedData::Table(table) => ClickData::of_shard(settings, &table, shard),
                 handed => ClickRun::data(settings, handed),
             },
         }
@@ -153,7 +153,7 @@ impl Rows {
         let handed = match self {
             Self::Path(path) => {
                 data.path = Some(path);
-                Handed::Nothing
+                HandedData::Nothing
             }
             Self::Handed(handed) => *handed,
         };
@@ -173,7 +173,7 @@ pub fn begin(
 ) -> anyhow::Result<Vec<u8>> {
     let out = [OsString::from("--out"), folder.into()];
     let words = ["organza", "shard", "begin"].map(OsString::from).into_iter().chain(words);
-    crate::run_on(words.chain(out), Handed::Nothing, caller)?;
+    crate::run_on(words.chain(out), HandedData::Nothing, caller)?;
     Ok(std::fs::read(folder.join("task"))?)
 }
 

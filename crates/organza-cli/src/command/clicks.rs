@@ -2,7 +2,7 @@
 
 use crate::command::ledger::LedgerOptions;
 use crate::command::shard::Begin;
-use crate::handed::{Handed, OTHER};
+use crate::handed::{HandedData, OTHER};
 use crate::names::{form_parser, named, optimizer_parser, rule_parser};
 use crate::output::Output;
 use crate::running::{RunOptions, Runnable, Trained, note_doubts};
@@ -195,7 +195,7 @@ struct Training {
 }
 
 impl Clicks {
-    pub(crate) fn run_on(self, handed: Handed, output: &Output) -> anyhow::Result<()> {
+    pub(crate) fn run_on(self, handed: HandedData, output: &Output) -> anyhow::Result<()> {
         let settings = self.checked(output)?;
         self.running.run::<ClickRun>(settings, &self.out, handed, output)
     }
@@ -322,11 +322,11 @@ const NOTHING_LEARNED: &str = "nothing was learned: the loss is no better than t
     fewer buckets would help";
 
 impl Runnable for ClickRun {
-    fn data(settings: &Settings, handed: Handed) -> Result<ClickData, Failure> {
+    fn data(settings: &Settings, handed: HandedData) -> Result<ClickData, Failure> {
         match handed {
-            Handed::Nothing => ClickData::read(settings),
-            Handed::Table(table) => ClickData::of_table(settings, &table),
-            Handed::Histories(..) | Handed::Rows(..) => Err(OTHER.into()),
+            HandedData::Nothing => ClickData::read(settings),
+            HandedData::Table(table) => ClickData::of_table(settings, &table),
+            HandedData::Histories(..) | HandedData::Rows(..) => Err(OTHER.into()),
         }
     }
 

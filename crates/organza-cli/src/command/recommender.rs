@@ -2,7 +2,7 @@
 
 use crate::command::ledger::LedgerOptions;
 use crate::command::shard::Begin;
-use crate::handed::{Handed, OTHER};
+use crate::handed::{HandedData, OTHER};
 use crate::names::{form_parser, named};
 use crate::output::Output;
 use crate::running::{RunOptions, Runnable, Trained, note_doubts};
@@ -127,7 +127,7 @@ pub(crate) struct Recommender {
 }
 
 impl Recommender {
-    pub(crate) fn run_on(self, handed: Handed, output: &Output) -> anyhow::Result<()> {
+    pub(crate) fn run_on(self, handed: HandedData, output: &Output) -> anyhow::Result<()> {
         let settings = self.checked(output)?;
         self.running.run::<RecommenderRun>(settings, &self.out, handed, output)
     }
@@ -209,13 +209,15 @@ const NOTHING_LEARNED: &str = "nothing was learned of tastes: recommendations fi
     persons or a larger epsilon would help";
 
 impl Runnable for RecommenderRun {
-    fn data(settings: &Settings, handed: Handed) -> Result<RecommenderData, Failure> {
+    fn data(settings: &Settings, handed: HandedData) -> Result<RecommenderData, Failure> {
         match (handed, &settings.data) {
-            (Handed::Table(table), Some(data)) => RecommenderData::of_table(settings, data, &table),
-            (Handed::Histories(histories, names), _) => {
+            (HandedData::Table(table), Some(data)) => {
+                RecommenderData::of_table(settings, data, &table)
+            }
+            (HandedData::Histories(histories, names), _) => {
                 RecommenderData::declared(histories, names).with_titles(settings)
             }
-            (Handed::Nothing, _) => Self::read(settings),
+            (HandedData::Nothing, _) => Self::read(settings),
             _ => Err(OTHER.into()),
         }
     }

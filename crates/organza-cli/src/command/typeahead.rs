@@ -3,7 +3,7 @@
 use crate::canaries::CanaryOptions;
 use crate::command::ledger::LedgerOptions;
 use crate::command::shard::Begin;
-use crate::handed::Handed;
+use crate::handed::HandedData;
 use crate::names::named;
 use crate::output::Output;
 use crate::running::{RunOptions, Runnable, Trained, note_doubts};
@@ -109,7 +109,7 @@ pub(crate) struct Typeahead {
 }
 
 impl Typeahead {
-    pub(crate) fn run_on(self, handed: Handed, output: &Output) -> anyhow::Result<()> {
+    pub(crate) fn run_on(self, handed: HandedData, output: &Output) -> anyhow::Result<()> {
         let settings = self.checked(output)?;
         self.running.run::<TypeaheadRun>(settings, &self.out, handed, output)
     }
@@ -167,7 +167,7 @@ const NOTHING_LEARNED: &str = "nothing was learned of what follows what: the wor
     most frequent ones are. More writers, a larger epsilon or a public vocabulary would help";
 
 impl Runnable for TypeaheadRun {
-    fn data(settings: &Settings, handed: Handed) -> Result<Text, Failure> {
+    fn data(settings: &Settings, handed: HandedData) -> Result<Text, Failure> {
         let source = handed.text(&settings.data, settings.privacy.unit)?;
         Text::read(settings, source.as_ref())
     }

@@ -3,7 +3,7 @@
 mod bounds;
 mod options;
 
-use crate::handed::{Handed, OTHER};
+use crate::handed::{HandedData, OTHER};
 use crate::output::Output;
 use crate::running::{RunOptions, Runnable, Trained, note_doubts};
 use crate::summary::{Figure, ModelSummary};
@@ -57,14 +57,14 @@ enum Ask {
 }
 
 impl Erm {
-    pub(crate) fn run_on(self, handed: Handed, output: &Output) -> anyhow::Result<()> {
+    pub(crate) fn run_on(self, handed: HandedData, output: &Output) -> anyhow::Result<()> {
         match &self.ask {
             Some(Ask::Bounds(bounds)) => bounds.run(output),
             None => self.fit(handed, output),
         }
     }
 
-    fn fit(&self, handed: Handed, output: &Output) -> anyhow::Result<()> {
+    fn fit(&self, handed: HandedData, output: &Output) -> anyhow::Result<()> {
         let settings = self.options.settings()?;
         settings.check().map_err(|error| UsageError::setting(&error))?;
         self.options.check_groups(settings.method)?;
@@ -103,12 +103,12 @@ const NOTHING_LEARNED: &str = "nothing was learned: the loss is no better than t
     rows, fewer features, or a --bound and --label-bound that fit the data would help";
 
 impl Runnable for Linear<'_> {
-    fn data(settings: &Settings, handed: Handed) -> Result<LinearData<'static>, Failure> {
+    fn data(settings: &Settings, handed: HandedData) -> Result<LinearData<'static>, Failure> {
         Ok(match handed {
-            Handed::Nothing => LinearData::read(settings)?,
-            Handed::Table(table) => LinearData::of_table(settings, &table)?,
-            Handed::Rows(rows, features) => LinearData::owned(settings, rows, features)?,
-            Handed::Histories(..) => return Err(OTHER.into()),
+            HandedData::Nothing => LinearData::read(settings)?,
+            HandedData::Table(table) => LinearData::of_table(settings, &table)?,
+            HandedData::Rows(rows, features) => LinearData::owned(settings, rows, features)?,
+            HandedData::Histories(..) => return Err(OTHER.into()),
         })
     }
 

@@ -6,7 +6,7 @@ use crate::command::shard::Begin;
 use crate::running::{RunOptions, Runnable, Trained, note_doubts};
 use crate::summary::{Figure, ModelSummary, show};
 use crate::usage::UsageError;
-use crate::{arguments::Arguments, handed::Handed, output::Output};
+use crate::{arguments::Arguments, handed::HandedData, output::Output};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory};
 pub(crate) use options::{BudgetAndMethod, Options};
@@ -58,7 +58,7 @@ pub(crate) struct Train {
 }
 
 impl Train {
-    pub(crate) fn run_on(self, handed: Handed, output: &Output) -> anyhow::Result<()> {
+    pub(crate) fn run_on(self, handed: HandedData, output: &Output) -> anyhow::Result<()> {
         let settings = self.checked(output)?;
         let why = self.options.why(&self.asked, &settings);
         note_doubts(&settings, output);
@@ -110,7 +110,7 @@ const NOTHING_LEARNED: &str = "nothing was learned: the test loss is no better t
     (--vocabulary-size), a larger epsilon or more text would help, and so would a smaller unit, if its promise is enough";
 
 impl Runnable for Words {
-    fn data(settings: &Settings, handed: Handed) -> Result<Text, Failure> {
+    fn data(settings: &Settings, handed: HandedData) -> Result<Text, Failure> {
         let source = handed.text(&settings.data, settings.privacy.unit)?;
         Text::read(settings, source.as_ref())
     }
