@@ -137,7 +137,7 @@ impl CanarySettings {
             parts.push(format!("{tossed} were inserted once or not, each by a fair coin"));
         }
         let value = format!("{}; {counted}", parts.join(", "));
-        PublicFact { name: NAME.to_owned(), value }
+        PublicFact::new(NAME, value)
     }
 }
 

@@ -234,7 +234,7 @@ pub fn run<'a, T: Task + ?Sized>(
 ) -> Result<Outcome, RunError> {
     let folder = folder.into();
     let (sampler, mut state) =
-        opened(task, plan, folder, source, initial, purse.as_deref_mut(), observer)?;
+        opened_as(TRAINING, task, plan, folder, source, initial, purse.as_deref_mut(), observer)?;
     // The last point is of the result, and is written when there is one.
     let mut metrics =
         Metrics::open(folder, state.tables.steps().min(plan.steps.saturating_sub(1)))?;
@@ -286,20 +286,8 @@ pub fn run<'a, T: Task + ?Sized>(
     Ok(Outcome::Done { parameters, curve: metrics.into_points(), seconds })
 }
 
-/// What draws private batches, and the state at the last checkpoint, or before the first step.
-pub(crate) fn opened<T: Task + ?Sized>(
-    task: &T,
-    plan: &RunPlan,
-    folder: Option<&RunFolder>,
-    source: &RandomSource,
-    initial: Vec<f32>,
-    purse: Option<&mut Purse>,
-    observer: &mut dyn Observer,
-) -> Result<(Option<Sampler>, Checkpoint), RunError> {
-    opened_as(TRAINING, task, plan, folder, source, initial, purse, observer)
-}
-
-/// The same for steps that are charged under the name of `purpose`.
+/// What draws private batches, for steps that are charged under the name of `purpose`, and the state at the last checkpoint, or
+/// before the first step.
 #[expect(clippy::too_many_arguments, reason = "they are those of a run")]
 pub(crate) fn opened_as<T: Task + ?Sized>(
     purpose: &str,

@@ -8,7 +8,7 @@ use crate::checkpoint::Checkpoint;
 use crate::folder::{FolderError, RunFolder};
 use crate::journal::Journal;
 use crate::metrics::{self, Metrics};
-use crate::run::{RunError, RunPlan, TRAINING, opened, pay};
+use crate::run::{RunError, RunPlan, TRAINING, opened_as, pay};
 use crate::session::{Finished, Session, SessionError};
 use crate::step::{draw_batch, release};
 use crate::task::Losses;
@@ -158,7 +158,8 @@ impl NetworkSteps {
         let (folder, purse) = session.books.purse()?;
         let saved = folder.filter(|_| goes_on);
         let task = session.application.task();
-        let (sampler, state) = opened(task, &plan, saved, &source, start, purse, &mut ())?;
+        let (sampler, state) =
+            opened_as(TRAINING, task, &plan, saved, &source, start, purse, &mut ())?;
         let sampler = sampler.ok_or(RunError::NoPurse)?;
         let journal = match saved {
             Some(folder) => {
