@@ -6,7 +6,7 @@ use arrow_array::builder::StringBuilder;
 use arrow_array::ffi_stream::RecordBatchStreamReader;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::ArrowError;
-use organza_cli::Handed;
+use organza_cli::HandedData;
 use organza_data::table::{Batches, Table};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -46,12 +46,12 @@ impl Feeding {
 /// Data for one run.
 #[pyclass(module = "organza._organza", frozen)]
 pub(crate) struct Data {
-    handed: Mutex<Option<Handed>>,
+    handed: Mutex<Option<HandedData>>,
     feeding: Arc<Feeding>,
 }
 
 impl Data {
-    pub(crate) fn new(handed: Handed) -> Self {
+    pub(crate) fn new(handed: HandedData) -> Self {
         Self { handed: Mutex::new(Some(handed)), feeding: Arc::default() }
     }
 
@@ -66,11 +66,11 @@ impl Data {
         let until =
             std::iter::from_fn(move || if stopped() { Some(end()) } else { batches.next() });
         let batches: Batches = Box::new(until);
-        Self { feeding, ..Self::new(Handed::Table(Table::handed(batches))) }
+        Self { feeding, ..Self::new(HandedData::Table(Table::handed(batches))) }
     }
 
     /// The data, once, with what goes on while it is read.
-    pub(crate) fn take(&self) -> PyResult<(Handed, Arc<Feeding>)> {
+    pub(crate) fn take(&self) -> PyResult<(HandedData, Arc<Feeding>)> {
         let taken = self.handed.lock().unwrap_or_else(PoisonError::into_inner).take();
         let handed = taken.ok_or_else(|| SettingsError::new_err("this data was used before"))?;
         Ok((handed, self.feeding.clone()))

@@ -3,7 +3,7 @@
 use crate::data::Data;
 use crate::exceptions::DataError;
 use crate::lent::Lent;
-use organza_cli::Handed;
+use organza_cli::HandedData;
 use organza_data::sparse::SparseRows;
 use organza_recommend::{FULL_WEIGHT, Histories, LentRows};
 use pyo3::prelude::*;
@@ -189,7 +189,7 @@ pub(crate) fn histories(
         ));
     }
     let rows = Arc::new(PersonMatrix { matrix, full: full_weight });
-    Ok(Data::new(Handed::Histories(Histories::lent(items.len(), rows), items)))
+    Ok(Data::new(HandedData::Histories(Histories::lent(items.len(), rows), items)))
 }
 
 /// Labels, where there are any, and the units of rows.
@@ -238,7 +238,7 @@ impl Labels {
 
 fn data(features: u64, rows: Result<SparseRows, String>) -> PyResult<Data> {
     let rows = rows.map_err(DataError::new_err)?;
-    Ok(Data::new(Handed::Rows(rows, features)))
+    Ok(Data::new(HandedData::Rows(rows, features)))
 }
 
 /// Rows with labels, of a CSR matrix.

@@ -3,7 +3,7 @@
 use crate::data::Data;
 use crate::exceptions::{DataError, RunError, message};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
-use organza_cli::Handed;
+use organza_cli::HandedData;
 use organza_clicks::ClickReader;
 use organza_data::Tokeniser;
 use organza_data::settings::{DataSettings, StopWordList};
@@ -311,7 +311,7 @@ impl ClickModel {
     fn predict<'py>(&self, py: Python<'py>, data: &Data) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let (handed, feeding) = data.take()?;
         let said = py.detach(|| {
-            let Handed::Table(table) = handed else { return Err("give a table".into()) };
+            let HandedData::Table(table) = handed else { return Err("give a table".into()) };
             let rows = self.reader.to_predict(&table)?;
             Ok::<Vec<f64>, Failure>(rows.iter().map(|row| self.model.predict(&row)).collect())
         });
@@ -325,10 +325,10 @@ impl ClickModel {
 }
 
 impl LinearModel {
-    fn rows(&self, handed: Handed) -> PyResult<SparseRows> {
+    fn rows(&self, handed: HandedData) -> PyResult<SparseRows> {
         match (handed, self.reader.as_ref().and_then(|reader| reader.columns.as_ref())) {
-            (Handed::Rows(rows, _), _) => Ok(rows),
-            (Handed::Table(table), Some(columns)) => {
+            (HandedData::Rows(rows, _), _) => Ok(rows),
+            (HandedData::Table(table), Some(columns)) => {
                 let rows = organza_data::sparse::rows_of(&table, columns, LabelKind::Ignored, None);
                 let rows = rows.map_err(|error| DataError::new_err(error.to_string()))?;
                 let rows = rows.with_columns(columns);

@@ -3,7 +3,7 @@
 use crate::data::Data;
 use crate::exceptions::{BudgetError, DataError, RunError, SettingsError, as_arguments, run_error};
 use crate::watch::{Looking, State, Stopped};
-use organza_cli::{Caller, Handed, UsageError};
+use organza_cli::{Caller, HandedData, UsageError};
 use organza_erm::FitError;
 use organza_ledger::{BudgetError as OverBudget, DataSetError};
 use organza_progress::Watch;
@@ -50,7 +50,7 @@ pub(crate) fn run(
 ) -> PyResult<(Vec<String>, Option<String>, bool)> {
     let (handed, feeding) = match data {
         Some(data) => data.take()?,
-        None => (Handed::Nothing, Default::default()),
+        None => (HandedData::Nothing, Default::default()),
     };
     let looking = Arc::new(Looking::default());
     let caller = Arc::new(Caller::new(Some(looking.clone() as Arc<dyn Watch>), goes_on));

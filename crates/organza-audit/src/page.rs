@@ -1,7 +1,7 @@
 //! `audit.html`: what an audit found, to look at.
 
 use crate::{Among, AuditError, AuditReport, Gap, LowerBoundEvidence, RankEvidence, RankSummary};
-use organza_report::chart::{Bar, Bars, Named};
+use organza_report::chart::{Bar, Bars, NamedBars};
 use organza_report::describe::count;
 use organza_report::digits::{below, cost, near};
 use organza_report::page::{Cell, Fact, Figure, Page, Section, Table};
@@ -146,7 +146,7 @@ fn bound_section(bound: &LowerBoundEvidence, why: Option<&str>) -> Section {
     let mut values = vec![("guessed, at least".to_owned(), bound.epsilon)];
     values.extend(bound.promised.map(|promised| ("accounted, at most".to_owned(), promised)));
     let title = "The lower bound beside the account".to_owned();
-    let bars = Named { title, measure: "epsilon".to_owned(), values };
+    let bars = NamedBars { title, measure: "epsilon".to_owned(), values };
     let figure = Figure::new("audit-bound", bars).not_private(why);
     let table = Table::new("audit-guesses", ["canaries", "guesses", "right"]).row([
         guessed.canaries.into(),

@@ -1,14 +1,12 @@
 //! Data that a program hands over, in place of a file that a flag names.
 
-use organza_clicks::ClickData;
 use organza_data::sparse::SparseRows;
 use organza_data::table::Table;
-use organza_erm::LinearData;
-use organza_recommend::{Histories, RecommenderData};
-use organza_train::{Application, Failure};
+use organza_recommend::Histories;
+use organza_train::Failure;
 
 /// Data that a program hands over; flags name it as `--data` [`HANDED_OVER`](organza_data::table::HANDED_OVER).
-pub enum Handed {
+pub enum HandedData {
     /// Nothing: flags name files.
     Nothing,
     /// A table, whose columns flags name.
@@ -20,9 +18,9 @@ pub enum Handed {
 }
 
 /// A kind of data that a command has no use for.
-const OTHER: &str = "this command does not take data of this kind";
+pub(crate) const OTHER: &str = "this command does not take data of this kind";
 
-impl Handed {
+impl HandedData {
     /// Text: that of the table, or what the settings name.
     pub(crate) fn text(
         self,
@@ -34,42 +32,5 @@ impl Handed {
             Self::Table(table) => Ok(data.handed_over(table)),
             Self::Histories(..) | Self::Rows(..) => Err(OTHER.into()),
         }
-    }
-
-    /// Events: those of the table or of the matrix, or what the settings name.
-    pub(crate) fn events(
-        self,
-        settings: &organza_recommend::Settings,
-    ) -> Result<RecommenderData, Failure> {
-        match (self, &settings.data) {
-            (Self::Table(table), Some(data)) => RecommenderData::of_table(settings, data, &table),
-            (Self::Histories(histories, names), _) => {
-                RecommenderData::declared(histories, names).with_titles(settings)
-            }
-            (Self::Nothing, _) => organza_recommend::RecommenderRun::read(settings),
-            _ => Err(OTHER.into()),
-        }
-    }
-
-    /// Clicks: the rows of the table, or what the settings name.
-    pub(crate) fn clicks(self, settings: &organza_clicks::Settings) -> Result<ClickData, Failure> {
-        match self {
-            Self::Nothing => ClickData::read(settings),
-            Self::Table(table) => ClickData::of_table(settings, &table),
-            Self::Histories(..) | Self::Rows(..) => Err(OTHER.into()),
-        }
-    }
-
-    /// Rows: those of the table or of the matrix, or what the settings name.
-    pub(crate) fn rows(
-        self,
-        settings: &organza_erm::Settings,
-    ) -> Result<LinearData<'static>, Failure> {
-        Ok(match self {
-            Self::Nothing => LinearData::read(settings)?,
-            Self::Table(table) => LinearData::of_table(settings, &table)?,
-            Self::Rows(rows, features) => LinearData::owned(settings, rows, features)?,
-            Self::Histories(..) => return Err(OTHER.into()),
-        })
     }
 }

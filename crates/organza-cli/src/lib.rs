@@ -31,7 +31,7 @@ mod usage;
 pub mod workers;
 
 pub use caller::Caller;
-pub use handed::Handed;
+pub use handed::HandedData;
 pub use running::page;
 pub use usage::UsageError;
 
@@ -56,7 +56,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> u8 {
 /// What is wrong with the flags or the data, or that `caller` stopped it.
 pub fn run_on(
     words: impl IntoIterator<Item = OsString>,
-    handed: Handed,
+    handed: HandedData,
     caller: Arc<Caller>,
 ) -> anyhow::Result<()> {
     let arguments = Arguments::parsed(words.into_iter().collect())?;

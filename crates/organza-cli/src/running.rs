@@ -1,8 +1,10 @@
 //! A run of any application: its threads, its bar, and what came of it.
 
+use crate::handed::HandedData;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::stages::Stages;
+use crate::summary::{ModelSummary, show};
 use clap::Args;
 use organza_report::page::Page;
 use organza_report::run::{Additions, RunFiles, RunFilesError};
@@ -68,6 +70,15 @@ pub fn page(run: &Path) -> Result<Page, RunFilesError> {
     }
 }
 
+/// An application that commands run.
+pub(crate) trait Runnable: Application<Settings: Send, Model: Send> {
+    /// The data that a program hands over, or what the settings name.
+    fn data(settings: &Self::Settings, handed: HandedData) -> Result<Self::Data, Failure>;
+
+    /// What is to be said about the model of a run.
+    fn summary(trained: &Trained<Self>, output: &Output) -> ModelSummary;
+}
+
 /// What changes nothing about the result.
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Run")]
@@ -115,14 +126,26 @@ pub(crate) struct Trained<A: Application> {
 }
 
 impl RunOptions {
-    /// Begins a run on whatever `read` gives. That of a program goes on, where it was begun before, or leaves nothing with which
-    /// it could.
-    pub(crate) fn begin<A: Application>(
+    /// Makes a run on data that a program hands over, or that its settings name.
+    pub(crate) fn run<A: Runnable>(
+        &self,
         settings: A::Settings,
         path: &Path,
+        handed: HandedData,
         output: &Output,
-        read: impl FnOnce(&A::Settings) -> Result<A::Data, Failure>,
+    ) -> anyhow::Result<()> {
+        let begin = || Self::begin::<A>(settings, path, handed, output);
+        self.train(path, output, begin, show)
+    }
+
+    /// Begins a run. That of a program goes on, where it was begun before, or leaves nothing with which it could.
+    pub(crate) fn begin<A: Runnable>(
+        settings: A::Settings,
+        path: &Path,
+        handed: HandedData,
+        output: &Output,
     ) -> Result<Session<A>, SessionError> {
+        let read = |settings: &A::Settings| A::data(settings, handed);
         match output.caller() {
             Some(caller) if !caller.goes_on => Session::once(settings, path, read),
             Some(_) if Session::<A>::is_unfinished(&settings, path) => {
@@ -133,12 +156,12 @@ impl RunOptions {
     }
 
     /// Makes a session and trains it to its end; `show` writes and shows what came of it.
-    pub(crate) fn train<A: Application<Settings: Send, Model: Send>>(
+    pub(crate) fn train<A: Runnable>(
         &self,
         path: &Path,
         output: &Output,
         session: impl FnOnce() -> Result<Session<A>, SessionError> + Send,
-        show: impl FnOnce(&RunFolder, Trained<A>) -> anyhow::Result<()> + Send,
+        show: fn(&RunFolder, &Trained<A>, &Output) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let begun = Instant::now();
         let mut pool = rayon::ThreadPoolBuilder::new();
@@ -169,7 +192,7 @@ impl RunOptions {
         };
         let folder = RunFolder::open(path)?;
         let (made, elapsed) = (progress.made(), begun.elapsed());
-        pool.install(|| show(&folder, Trained { settings, finished, made, elapsed }))?;
+        pool.install(|| show(&folder, &Trained { settings, finished, made, elapsed }, output))?;
         if !self.keep_private {
             folder.forget_private()?;
         }

@@ -3,18 +3,19 @@
 //! [`count`] runs anywhere, [`join`] may, and [`begin`] and [`merge`] run where the folder of the run is: see [`organza_train::shard`].
 
 use crate::caller::Caller;
-use crate::command;
-use crate::handed::Handed;
+use crate::handed::HandedData;
 use crate::output::Output;
-use crate::running::RunOptions;
+use crate::running::{RunOptions, Runnable};
+use crate::summary::show;
 use organza_clicks::{ClickData, ClickRun};
-use organza_data::Shard;
+use organza_data::settings::DataSettings;
 use organza_data::table::Table;
+use organza_data::{Shard, TextSource};
+use organza_ledger::Unit;
 use organza_mechanism::Partial;
-
 use organza_recommend::{RecommenderData, RecommenderRun};
 use organza_train::shard::{Merge, Merging, SealKey, Task};
-use organza_train::{Application, Failure, RunFolder, Session};
+use organza_train::{Failure, Session};
 use organza_typeahead::TypeaheadRun;
 use organza_words::Words;
 use serde::Serialize;
@@ -28,7 +29,7 @@ pub enum Rows {
     /// A file or a folder.
     Path(PathBuf),
     /// What a program hands over.
-    Handed(Box<Handed>),
+    Handed(Box<HandedData>),
 }
 
 /// How far a run of shards has come.
@@ -63,7 +64,7 @@ impl fmt::Display for Progress {
 }
 
 /// An application whose data may lie in shards.
-pub(crate) trait Sharded: Application<Settings: Send, Model: Send> {
+pub(crate) trait Sharded: Runnable {
     /// The rows of a shard.
     fn of_shard(settings: &Self::Settings, rows: Rows, shard: Shard)
     -> Result<Self::Data, Failure>;
@@ -76,10 +77,8 @@ impl Sharded for TypeaheadRun {
         shard: Shard,
     ) -> Result<Self::Data, Failure> {
         let mut settings = settings.clone();
-        let handed = rows.named(&mut settings.data.path);
-        let unit = settings.privacy.unit;
-        let text = handed.text(&settings.data, unit)?;
-        Self::Data::read(&settings, settings.data.of_shard(text, unit, shard).as_ref())
+        let text = rows.text(&mut settings.data, settings.privacy.unit, shard)?;
+        Self::Data::read(&settings, text.as_ref())
     }
 }
 
@@ -90,10 +89,8 @@ impl Sharded for Words {
         shard: Shard,
     ) -> Result<Self::Data, Failure> {
         let mut settings = settings.clone();
-        let handed = rows.named(&mut settings.data.path);
-        let unit = settings.privacy.unit;
-        let text = handed.text(&settings.data, unit)?;
-        Self::Data::read(&settings, settings.data.of_shard(text, unit, shard).as_ref())
+        let text = rows.text(&mut settings.data, settings.privacy.unit, shard)?;
+        Self::Data::read(&settings, text.as_ref())
     }
 }
 
@@ -113,8 +110,8 @@ impl Sharded for RecommenderRun {
                 of_table(&Table::open(&path, format)?)
             }
             Rows::Handed(handed) => match *handed {
-                Handed::Table(table) => of_table(&table),
-                handed => handed.events(settings),
+                HandedData::Table(table) => of_table(&table),
+                handed => Self::data(settings, handed),
             },
         }
     }
@@ -140,21 +137,27 @@ impl Rows {
         match self {
             Self::Path(path) => ClickData::of_shard_at(settings, &path, shard),
             Self::Handed(handed) => match *handed {
-                Handed::Table(table) => ClickData::of_shard(settings, &table, shard),
-                handed => handed.clicks(settings),
+                HandedData::Table(table) => ClickData::of_shard(settings, &table, shard),
+                handed => ClickRun::data(settings, handed),
             },
         }
     }
 
-    /// What is handed over; a path is named in the settings.
-    fn named(self, path: &mut Option<PathBuf>) -> Handed {
-        match self {
-            Self::Path(given) => {
-                *path = Some(given);
-                Handed::Nothing
+    /// The text of units of a shard; a path is named in the settings.
+    fn text(
+        self,
+        data: &mut DataSettings,
+        unit: Unit,
+        shard: Shard,
+    ) -> Result<Box<dyn TextSource>, Failure> {
+        let handed = match self {
+            Self::Path(path) => {
+                data.path = Some(path);
+                HandedData::Nothing
             }
             Self::Handed(handed) => *handed,
-        }
+        };
+        Ok(data.of_shard(handed.text(data, unit)?, unit, shard))
     }
 }
 
@@ -170,7 +173,7 @@ pub fn begin(
 ) -> anyhow::Result<Vec<u8>> {
     let out = [OsString::from("--out"), folder.into()];
     let words = ["organza", "shard", "begin"].map(OsString::from).into_iter().chain(words);
-    crate::run_on(words.chain(out), Handed::Nothing, caller)?;
+    crate::run_on(words.chain(out), HandedData::Nothing, caller)?;
     Ok(std::fs::read(folder.join("task"))?)
 }
 
@@ -263,14 +266,10 @@ pub(crate) fn merged(
         Merging::Now(merge) => merge,
     };
     match merge.application() {
-        Some("train") => gone_on::<Words>(&merge, path, running, output, command::train::show),
-        Some("recommender") => {
-            gone_on::<RecommenderRun>(&merge, path, running, output, command::recommender::show)
-        }
-        Some("typeahead") => {
-            gone_on::<TypeaheadRun>(&merge, path, running, output, command::typeahead::show)
-        }
-        Some("clicks") => gone_on::<ClickRun>(&merge, path, running, output, command::clicks::show),
+        Some("train") => gone_on::<Words>(&merge, path, running, output),
+        Some("recommender") => gone_on::<RecommenderRun>(&merge, path, running, output),
+        Some("typeahead") => gone_on::<TypeaheadRun>(&merge, path, running, output),
+        Some("clicks") => gone_on::<ClickRun>(&merge, path, running, output),
         other => anyhow::bail!("the run is of {other:?}, which cannot be made of shards"),
     }
 }
@@ -280,10 +279,9 @@ fn gone_on<A: Sharded>(
     path: &Path,
     running: &RunOptions,
     output: &Output,
-    show: fn(&RunFolder, &crate::running::Trained<A>, &Output) -> anyhow::Result<()>,
 ) -> anyhow::Result<Progress> {
     let session = || Session::<A>::merging(path, merge.shards());
-    let outcome = running.train(path, output, session, |folder, run| show(folder, &run, output));
+    let outcome = running.train(path, output, session, show);
     if merge.is_waiting() {
         return Ok(Progress::next(&merge.go_on(path)?));
     }
@@ -309,7 +307,7 @@ pub(crate) fn begun<A: Sharded>(
     }
     let merge = Merge::beginning(key);
     let session = || Session::<A>::of_shards(settings, path, merge.shards());
-    let outcome = running.train(path, output, session, |_, _| Ok(()));
+    let outcome = running.train(path, output, session, |_, _, _| Ok(()));
     if !merge.is_waiting() {
         outcome?;
         anyhow::bail!("the run releases nothing that shards could be counted for");

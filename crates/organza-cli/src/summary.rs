@@ -2,12 +2,12 @@
 
 use crate::memory::peak_megabytes;
 use crate::output::{DOUBT, GOOD, Output};
-use crate::running::{Trained, page};
+use crate::running::{Runnable, Trained, page};
 use chrono::{DateTime, Utc};
 use organza_ledger::SharedTotal;
 use organza_report::run::{doubts, headline};
+use organza_train::RunFolder;
 use organza_train::settings::RunSettings;
-use organza_train::{Application, RunFolder};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 use std::fmt;
@@ -92,7 +92,7 @@ pub(crate) struct ModelSummary {
 }
 
 /// The outcome of a run.
-pub(crate) struct Summary {
+struct Summary {
     figures: Vec<Figure>,
     promise: String,
     doubts: Vec<String>,
@@ -105,13 +105,22 @@ pub(crate) struct Summary {
     next: Option<&'static str>,
 }
 
+/// Writes the summary and the page of a run, and shows what came of it.
+pub(crate) fn show<A: Runnable>(
+    folder: &RunFolder,
+    trained: &Trained<A>,
+    output: &Output,
+) -> anyhow::Result<()> {
+    let summary = Summary::new(folder, trained, A::summary(trained, output));
+    let text = serde_json::to_string_pretty(&summary)? + "\n";
+    folder.write(&folder.file("summary.json"), text.as_bytes())?;
+    page(folder.path())?.write(folder.path(), REPORT)?;
+    output.result(&summary)
+}
+
 impl Summary {
     /// What a run came to.
-    pub(crate) fn new<A: Application>(
-        folder: &RunFolder,
-        trained: &Trained<A>,
-        told: ModelSummary,
-    ) -> Self {
+    fn new<A: Runnable>(folder: &RunFolder, trained: &Trained<A>, told: ModelSummary) -> Self {
         let Trained { settings, finished, made, elapsed } = trained;
         let (engine, certificate) = (settings.engine(), &finished.certificate);
         let remarks: Vec<String> = finished
@@ -164,14 +173,6 @@ impl Summary {
             file: told.file,
             next: told.nothing_learned.is_none().then_some(told.next),
         }
-    }
-
-    /// Writes the summary and the page of the run, and shows what came of it.
-    pub(crate) fn show(&self, folder: &RunFolder, output: &Output) -> anyhow::Result<()> {
-        let text = serde_json::to_string_pretty(self)? + "\n";
-        folder.write(&folder.file("summary.json"), text.as_bytes())?;
-        page(folder.path())?.write(folder.path(), REPORT)?;
-        output.result(self)
     }
 }
 

@@ -43,6 +43,14 @@ impl UsageError {
         Self::value(flag, value, expected)
     }
 
+    /// What promises something, with a method that keeps no promise.
+    pub(crate) fn not_private(what: &str, method: impl Display) -> Self {
+        Self::new(
+            format!("{what} has no meaning with --method {method}, which is not private"),
+            "leave one of them out",
+        )
+    }
+
     /// A setting that makes no sense.
     pub(crate) fn setting(error: &SettingError) -> Self {
         Self::new(error.to_string(), format!("give another value for `{}`", error.setting))

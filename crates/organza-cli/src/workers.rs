@@ -5,10 +5,11 @@
 
 use crate::arguments::Arguments;
 use crate::caller::Caller;
-use crate::command::{Command, clicks};
+use crate::command::Command;
 use crate::output::Output;
 use crate::running::Trained;
 use crate::shard::Rows;
+use crate::summary;
 use crate::usage::UsageError;
 use anyhow::Context;
 use organza_clicks::{ClickData, ClickRun, ClickTask, Settings};
@@ -167,8 +168,8 @@ impl Driver {
         let Self { lead, settings, folder, output, begun, pool, made } = self;
         let finished = pool.install(|| lead.finish(parameters, true)).map_err(of_run)?;
         let folder = RunFolder::open(&folder)?;
-        let trained = Trained { settings, finished, made, elapsed: begun.elapsed() };
-        clicks::show(&folder, &trained, &output)?;
+        let trained = Trained::<ClickRun> { settings, finished, made, elapsed: begun.elapsed() };
+        summary::show(&folder, &trained, &output)?;
         Ok(folder.forget_private()?)
     }
 }

@@ -10,21 +10,12 @@ use organza_words::settings::{Method, Settings};
 use organza_words::{Ended, Session};
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
-use support::{Outcome, Run};
+use support::{json, organza_in};
 use tempfile::tempdir;
 
 /// A run without privacy that learns its canaries in a second or two.
 const LEARNS: &str = "train --method none --seed 3 --steps 800 --batch 200 --dimensions 16 \
                       --canaries 200 --canary-repeats 30 --tossed-canaries 400";
-
-fn organza_in(folder: &Path, line: &str) -> Outcome {
-    Run::new(line).in_folder(folder).run()
-}
-
-fn json(path: &Path) -> Value {
-    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
-}
 
 #[test]
 fn canaries_of_a_run_without_privacy_are_found_and_controls_are_not() {

@@ -6,13 +6,8 @@ mod support;
 use serde_json::Value;
 use std::fmt::Write;
 use std::fs;
-use std::path::Path;
-use support::{Outcome, Run};
+use support::{names_in, organza_in};
 use tempfile::tempdir;
-
-fn organza_in(folder: &Path, line: &str) -> Outcome {
-    Run::new(line).in_folder(folder).run()
-}
 
 /// Numbers that look random.
 fn state(number: u32) -> u32 {
@@ -72,11 +67,7 @@ fn rows_in_the_format_of_criteo_are_learned_and_predicted() {
     {
         assert!(made.stdout.contains(said), "{said}: {}", made.stdout);
     }
-    let mut files: Vec<String> = fs::read_dir(place.path().join("run"))
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    files.sort();
+    let files = names_in(&place.path().join("run"));
     let expected = [
         "certificate.json",
         "figures",

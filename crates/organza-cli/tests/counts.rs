@@ -7,22 +7,8 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use support::{Outcome, Run};
+use support::{Run, done, json, organza_in};
 use tempfile::{TempDir, tempdir};
-
-fn organza_in(folder: &Path, line: &str) -> Outcome {
-    Run::new(line).in_folder(folder).run()
-}
-
-fn done(folder: &Path, line: &str) -> Outcome {
-    let run = organza_in(folder, line);
-    assert_eq!(run.code, Some(0), "{line}: {}", run.stderr);
-    run
-}
-
-fn json(path: &Path) -> Value {
-    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
-}
 
 /// A folder with text of `words` words, which lines have in common.
 fn place(words: usize) -> TempDir {

@@ -7,13 +7,8 @@ use serde_json::Value;
 use std::cell::Cell;
 use std::fmt::Write;
 use std::fs;
-use std::path::Path;
-use support::{Outcome, Run};
+use support::{names_in, organza_in};
 use tempfile::tempdir;
-
-fn organza_in(folder: &Path, line: &str) -> Outcome {
-    Run::new(line).in_folder(folder).run()
-}
 
 /// 4,000 rows of four features, two of which make the label.
 fn rows(form: impl Fn(u32, [u32; 4]) -> String) -> String {
@@ -51,11 +46,7 @@ fn a_fit_leaves_its_files_and_predicts() {
     for said in ["epsilon 1.0000", "for each record (add-remove)", "test AUC", "* not private"] {
         assert!(fit.stdout.contains(said), "{said}: {}", fit.stdout);
     }
-    let mut files: Vec<String> = fs::read_dir(place.path().join("run"))
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    files.sort();
+    let files = names_in(&place.path().join("run"));
     let expected = [
         "certificate.json",
         "coefficients.csv",

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
-use organza_cli::{Caller, Handed, UsageError, run_on};
+use organza_cli::{Caller, HandedData, UsageError, run_on};
 use organza_data::table::{Batches, HANDED_OVER, Table};
 use organza_recommend::{RecommenderRun, SavedRecommender, Session, Settings, fit_data};
 use organza_train::{Application, Failure};
@@ -47,7 +47,7 @@ fn a_program_the_library_and_the_command_line_give_the_same_bits() {
     let ran = Command::new(env!("CARGO_BIN_EXE_organza")).args(&words(&table, &tool)[1..]).output();
     assert!(ran.unwrap().status.success());
     let caller = Arc::new(Caller::new(None, true));
-    let handed = Handed::Table(Table::handed(batches()));
+    let handed = HandedData::Table(Table::handed(batches()));
     run_on(words(Path::new(HANDED_OVER), &program), handed, caller.clone()).unwrap();
     assert!(caller.notes().iter().any(|note| note.contains("NOT private")));
     assert!(caller.result().is_some_and(|result| result["items"] == 20));
@@ -67,7 +67,7 @@ fn a_program_the_library_and_the_command_line_give_the_same_bits() {
 #[test]
 fn what_makes_no_sense_is_an_error_and_no_end_of_the_program() {
     let place = tempfile::tempdir().unwrap();
-    let refused = |words: &[&str], handed: Handed| {
+    let refused = |words: &[&str], handed: HandedData| {
         let words = words.iter().map(Into::into);
         run_on(words, handed, Arc::new(Caller::default())).unwrap_err()
     };
@@ -79,15 +79,15 @@ fn what_makes_no_sense_is_an_error_and_no_end_of_the_program() {
         &["organza", "train", "--vocabulary", "private", "--words-per-unit", "0", "--out", out],
         &["organza", "recommender", "--method", "ease", "--epsilon", "1", "--out", out],
     ] {
-        let error = refused(flags, Handed::Nothing);
+        let error = refused(flags, HandedData::Nothing);
         assert!(error.is::<UsageError>(), "{error}");
     }
     let columns = ["--data", HANDED_OVER, "--user-column", "nobody", "--item-column", "what"];
     let flags = [&["organza", "recommender", "--out", out][..], &columns].concat();
-    let error = refused(&flags, Handed::Table(Table::handed(batches()))).to_string();
+    let error = refused(&flags, HandedData::Table(Table::handed(batches()))).to_string();
     assert!(error.contains("there is no column `nobody`, but who, what"), "{error}");
     // A file of that name is not looked for, and the message says what to do.
-    let error = refused(&flags, Handed::Nothing).to_string();
+    let error = refused(&flags, HandedData::Nothing).to_string();
     assert!(error.contains("handed over by a program"), "{error}");
     assert!(!Path::new(out).exists());
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use support::{Outcome, Run};
+use support::{Run, json, organza_in};
 use tempfile::{TempDir, tempdir};
 
 const TRAIN: &str = "train --data text.txt --vocabulary declared-public --method dpsgd --steps 40 \
@@ -26,14 +26,6 @@ fn place(epsilon: f64) -> TempDir {
     let create = format!("ledger create shared --dataset colours --epsilon {epsilon}");
     assert_eq!(organza_in(place.path(), &create).code, Some(0));
     place
-}
-
-fn organza_in(folder: &Path, line: &str) -> Outcome {
-    Run::new(line).in_folder(folder).run()
-}
-
-fn json(path: &Path) -> Value {
-    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
 /// The lines of the ledger below its header.

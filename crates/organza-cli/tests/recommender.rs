@@ -6,19 +6,8 @@ mod support;
 use serde_json::Value;
 use std::fmt::Write;
 use std::fs;
-use std::path::Path;
-use support::{Outcome, Run};
+use support::{Run, done, organza_in};
 use tempfile::tempdir;
-
-fn organza_in(folder: &Path, line: &str) -> Outcome {
-    Run::new(line).in_folder(folder).run()
-}
-
-fn done(folder: &Path, line: &str) -> Outcome {
-    let outcome = organza_in(folder, line);
-    assert_eq!(outcome.code, Some(0), "{line}: {}", outcome.stderr);
-    outcome
-}
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()

@@ -5,16 +5,11 @@ mod support;
 
 use serde_json::{Value, json};
 use std::fs;
-use std::path::Path;
-use support::{Outcome, Run, documented_events, organza};
+use support::{documented_events, organza, organza_in};
 use tempfile::{TempDir, tempdir};
 
 /// A run that takes a fraction of a second.
 const SMALL: &str = "train --steps 20 --dimensions 4 --batch 100 --quiet --out run";
-
-fn organza_in(folder: &Path, line: &str) -> Outcome {
-    Run::new(line).in_folder(folder).run()
-}
 
 fn trained(flags: &str) -> TempDir {
     let place = tempdir().unwrap();

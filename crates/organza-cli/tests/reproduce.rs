@@ -8,16 +8,8 @@ use serde_json::Value;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
-use support::{Outcome, Run};
+use support::{json, organza_in};
 use tempfile::tempdir;
-
-fn organza_in(folder: &Path, line: &str) -> Outcome {
-    Run::new(line).in_folder(folder).run()
-}
-
-fn json(path: &Path) -> Value {
-    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
-}
 
 /// A text with enough words and pairs for the paper's split: the built-in corpus, with each of its words
 /// in five spellings.

@@ -10,7 +10,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
-use support::{Outcome, Run};
+use support::{Outcome, Run, organza_in};
 use tempfile::{TempDir, tempdir};
 
 const KILLS: u32 = 8;
@@ -23,10 +23,6 @@ const RESULTS: [&str; 6] = [
     "metrics.jsonl",
     "ledger.jsonl",
 ];
-
-fn organza_in(folder: &Path, line: &str) -> Outcome {
-    Run::new(line).in_folder(folder).run()
-}
 
 /// A folder with some text to train on, and the line that does.
 fn place() -> (TempDir, &'static str) {

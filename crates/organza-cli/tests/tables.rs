@@ -7,14 +7,10 @@ use organza_data::table::{TableForm, Values, write_table};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use support::{Outcome, Run};
+use support::{Run, organza_in};
 use tempfile::tempdir;
 
 const FORMS: [&str; 5] = ["csv", "tsv", "jsonl", "parquet", "arrow"];
-
-fn organza_in(folder: &Path, line: &str) -> Outcome {
-    Run::new(line).in_folder(folder).run()
-}
 
 /// 3,000 people: what they wrote, when they came, what they earn.
 fn columns() -> Vec<(String, Values)> {

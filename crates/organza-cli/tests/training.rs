@@ -5,20 +5,11 @@ mod support;
 
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
-use support::{Outcome, Run};
+use support::{json, names_in, organza_in};
 use tempfile::tempdir;
 
 /// A run that takes a fraction of a second.
 const SMALL: &str = "train --steps 40 --dimensions 8 --batch 100";
-
-fn organza_in(folder: &Path, line: &str) -> Outcome {
-    Run::new(line).in_folder(folder).run()
-}
-
-fn json(path: &Path) -> Value {
-    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
-}
 
 #[test]
 fn a_run_leaves_its_files_and_can_be_asked() {
@@ -31,11 +22,7 @@ fn a_run_leaves_its_files_and_can_be_asked() {
         assert!(run.stdout.contains(said), "{said}: {}", run.stdout);
     }
     assert!(!run.stdout.contains("Next:"), "{}", run.stdout);
-    let mut files: Vec<String> = fs::read_dir(place.path().join("organza-run"))
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    files.sort();
+    let files = names_in(&place.path().join("organza-run"));
     let expected = [
         "certificate.json",
         "figures",

@@ -88,15 +88,16 @@ impl Application for ClickRun {
     }
 
     fn public_facts(settings: &Settings, data: &ClickData) -> Result<Vec<PublicFact>, Failure> {
-        let fact = |name: &str, value: String| PublicFact { name: name.to_owned(), value };
         let Columns { features, .. } = &data.columns;
         let numbers = features.iter().filter(|it| matches!(it, Column::Logarithmic { .. })).count();
-        let mut facts =
-            vec![fact("numbers", format!("{numbers}, with a declared largest value each"))];
+        let mut facts = vec![PublicFact::new(
+            "numbers",
+            format!("{numbers}, with a declared largest value each"),
+        )];
         if !data.has_secrets() {
             let layout = Layout::new(&data.columns, settings.vectors())?;
             let (rows, columns) = (layout.rows(), layout.columns.len());
-            facts.push(fact(
+            facts.push(PublicFact::new(
                 "categories",
                 format!("{rows} buckets of {columns} columns, by a public hash"),
             ));

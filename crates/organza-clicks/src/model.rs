@@ -2,11 +2,10 @@
 
 use crate::layout::Layout;
 use organza_data::sparse::{Columns, Row};
-use organza_model::tensor_header;
+use organza_model::{Tensors, numbers};
 use organza_train::{Failure, ReadRows, RunFolder};
-use safetensors::{Dtype, SafeTensors};
+use safetensors::SafeTensors;
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::Path;
 
 /// The file of a model.
@@ -48,16 +47,12 @@ impl ClickModel {
         folder: &RunFolder,
         metadata: &BTreeMap<String, String>,
     ) -> Result<(), Failure> {
-        let Layout { dimensions, .. } = self.layout;
-        let shape = vec![self.layout.rows() as usize, 1 + dimensions];
-        let tensors =
-            [("table", Dtype::F32, shape), ("dense", Dtype::F32, vec![self.layout.dense()])];
-        let header = tensor_header(metadata, tensors);
-        folder.write_with(&folder.file(MODEL), |file| {
-            file.write_all(&header)?;
-            self.parameters.iter().try_for_each(|value| file.write_all(&value.to_le_bytes()))
-        })?;
-        Ok(())
+        let shape = [self.layout.rows() as usize, self.layout.width()];
+        let (table, dense) = self.parameters.split_at(shape[0] * shape[1]);
+        let mut tensors = Tensors::default();
+        tensors.add("table", shape, table);
+        tensors.list("dense", dense);
+        Ok(folder.write_with(&folder.file(MODEL), |file| tensors.write(metadata, file))?)
     }
 
     /// Reads the model in the folder of a run, for rows of these columns.
@@ -77,14 +72,13 @@ impl ClickModel {
         let width = table.shape().get(1).copied().unwrap_or(0);
         let layout = Layout::new(columns, width.saturating_sub(1))?;
         let fits = table.shape() == [layout.rows() as usize, layout.width()]
-            && dense.shape() == [layout.dense()]
-            && [table.dtype(), dense.dtype()] == [Dtype::F32; 2];
-        if !fits {
-            return Err(bad(&"its tables do not fit the columns in reader.json"));
+            && dense.shape() == [layout.dense()];
+        match (numbers(&table), numbers(&dense)) {
+            (Some(table), Some(dense)) if fits => {
+                Ok(Self { layout, parameters: [table, dense].concat() })
+            }
+            _ => Err(bad(&"its tables do not fit the columns in reader.json")),
         }
-        let word = |bytes: &[u8]| bytes.try_into().map(f32::from_le_bytes).unwrap_or_default();
-        let values = table.data().chunks_exact(4).chain(dense.data().chunks_exact(4));
-        Ok(Self { layout, parameters: values.map(word).collect() })
     }
 }
 

@@ -6,7 +6,7 @@ use organza_data::sparse::CategoryRelease;
 use organza_ledger::{LedgerSettings, Neighbouring, Unit};
 use organza_mechanism::{By, NoisyCount, Selection};
 use organza_train::OptimizerSettings;
-use organza_train::check::{BETWEEN, SettingError, is_between, require};
+use organza_train::check::{BETWEEN, SettingError, is_between, optional, require};
 use organza_train::settings::{
     EngineSettings, PrivacySettings, RunSettings, Steps, TrainingSettings,
 };
@@ -182,11 +182,10 @@ impl Settings {
         require("--dimensions", dimensions, fits, "from 1 to 1024")?;
         require("--start-share", rules.start_share, is_between(rules.start_share), BETWEEN)?;
         require("--bucket-share", rules.bucket_share, is_between(rules.bucket_share), BETWEEN)?;
-        let given = self.privacy.noise_multiplier;
-        let fits = self.method.steps().is_none() || given.is_none();
+        let fits = |_: &f64| self.method.steps().is_none();
         let expected = "left out for methods with steps, and --epsilon given in its place: what steps cost follows the number \
                         of units, which is released";
-        require("--noise-multiplier", given.unwrap_or_default(), fits, expected)?;
+        optional("--noise-multiplier", self.privacy.noise_multiplier, fits, expected)?;
         let unit = self.privacy.unit;
         let is_unit = matches!(unit, Unit::User | Unit::Record);
         require("unit", unit, is_unit, "user or record")?;

@@ -58,7 +58,7 @@ enum Draw {
 
 /// A phrase that was inserted once or not at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tossed {
+pub struct TossedPhrase {
     /// The phrase.
     pub phrase: Phrase,
     /// What its own fair coin said.
@@ -91,7 +91,7 @@ pub struct Canaries {
     /// Phrases of the same law that were never inserted.
     pub controls: Vec<Phrase>,
     /// Phrases that were inserted once or not at all.
-    pub tossed: Vec<Tossed>,
+    pub tossed: Vec<TossedPhrase>,
     /// How many guesses are made about them.
     pub guesses: Guesses,
     /// The seed of the audit's own draws, so that auditing twice gives the same figures.
@@ -137,7 +137,7 @@ impl CanarySettings {
             parts.push(format!("{tossed} were inserted once or not, each by a fair coin"));
         }
         let value = format!("{}; {counted}", parts.join(", "));
-        PublicFact { name: NAME.to_owned(), value }
+        PublicFact::new(NAME, value)
     }
 }
 
@@ -153,9 +153,9 @@ impl Canaries {
         };
         let repeated = phrases(asked.repeated, Draw::Repeated);
         let mut coins = stream(Draw::Coins);
-        let tossed: Vec<Tossed> = phrases(asked.tossed, Draw::Tossed)
+        let tossed: Vec<TossedPhrase> = phrases(asked.tossed, Draw::Tossed)
             .into_iter()
-            .map(|phrase| Tossed { phrase, inserted: coins.word() & 1 == 1 })
+            .map(|phrase| TossedPhrase { phrase, inserted: coins.word() & 1 == 1 })
             .collect();
         let inserted: HashSet<Phrase> = repeated
             .iter()
@@ -218,8 +218,10 @@ mod tests {
     #[test]
     fn coins_are_fair_and_independent_of_the_phrase() {
         let canaries = Canaries::draw(ASKED, 100, &RandomSource::from_seed(7));
-        let low: Vec<&Tossed> = canaries.tossed.iter().filter(|it| it.phrase[0] < 50).collect();
-        let heads = |tossed: &[&Tossed]| tossed.iter().filter(|it| it.inserted).count() as f64;
+        let low: Vec<&TossedPhrase> =
+            canaries.tossed.iter().filter(|it| it.phrase[0] < 50).collect();
+        let heads =
+            |tossed: &[&TossedPhrase]| tossed.iter().filter(|it| it.inserted).count() as f64;
         for tossed in [canaries.tossed.iter().collect::<Vec<_>>(), low] {
             let count = tossed.len() as f64;
             let away = (heads(&tossed) - count / 2.0) / (count / 4.0).sqrt();

@@ -64,7 +64,7 @@ mod window;
 mod writing;
 
 pub use canaries::insertion::insert_phrases;
-pub use canaries::{Canaries, CanarySettings, Guesses, Phrase, Tossed, random_phrase};
+pub use canaries::{Canaries, CanarySettings, Guesses, Phrase, TossedPhrase, random_phrase};
 pub use corpus::Corpus;
 pub(crate) use corpus::TextStart;
 pub use error::{DataError, LineProblem, Place};

@@ -4,8 +4,8 @@ use crate::shard::{Shard, ShardText};
 use crate::source::{TextColumns, of_table, open, open_columns, refuse_table};
 use crate::table::Table;
 use crate::{
-    DEFAULT_LINES, DataError, DeclaredPublic, FromFile, Layout, StopWords, Synthetic, TextSource,
-    TokenisedText, Tokeniser, VocabularyRelease, VocabularySource, Words,
+    CanarySettings, DEFAULT_LINES, DataError, DeclaredPublic, FromFile, Layout, StopWords,
+    Synthetic, TextSource, TokenisedText, Tokeniser, VocabularyRelease, VocabularySource, Words,
 };
 use organza_ledger::{PublicFact, Unit};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -264,18 +264,21 @@ impl DataSettings {
         Box::new(ShardText { source, layout: layout(unit), shard })
     }
 
-    /// Why the text cannot be counted in shards, if it cannot.
-    pub fn problem_of_shards(&self) -> Option<&'static str> {
+    /// Why the text cannot be counted in shards, if it cannot; where `canaries` are put into it, it cannot.
+    pub fn problem_of_shards(&self, canaries: Option<CanarySettings>) -> Option<&'static str> {
         let counted = self.vocabulary == VocabularyOrigin::DeclaredPublic;
         if self.path.is_none() {
             return Some(
                 "the built-in corpus is made in one place: shards are of data of your own",
             );
         }
-        counted.then_some(
-            "words that are counted and declared public are counted in one place: name them with --vocabulary-file, or leave \
-             out --vocabulary to release them with a charge",
-        )
+        if counted {
+            return Some(
+                "words that are counted and declared public are counted in one place: name them with --vocabulary-file, or \
+                 leave out --vocabulary to release them with a charge",
+            );
+        }
+        canaries.map(|_| "canaries are put into data that lies in one place: leave them out")
     }
 
     /// The words that need no charge: those of the built-in corpus or of a public file, those that were declared
@@ -306,10 +309,7 @@ impl DataSettings {
                 (release, None)
             }
         };
-        let fact = fact.map_or(release.fact, |value| PublicFact {
-            name: "vocabulary".to_owned(),
-            value: value.to_owned(),
-        });
+        let fact = fact.map_or(release.fact, |value| PublicFact::new("vocabulary", value));
         Ok(Some(VocabularyRelease { vocabulary: release.vocabulary, fact }))
     }
 
@@ -375,6 +375,6 @@ impl DataSettings {
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
         let value =
             format!("the words of the file `{name}`, which was declared public, are left out");
-        Some(PublicFact { name: "stop words".to_owned(), value })
+        Some(PublicFact::new("stop words", value))
     }
 }

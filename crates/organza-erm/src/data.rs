@@ -211,17 +211,16 @@ impl<'a> LinearData<'a> {
 
     /// What is taken for public about the rows.
     pub(crate) fn public_facts(&self) -> Vec<PublicFact> {
-        let fact = |name: &str, value: String| PublicFact { name: name.to_owned(), value };
         let features = match &self.rows {
             Rows::Known(rows, features) if rows.declared_features().is_some() => {
-                Some(fact("features", features.to_string()))
+                Some(PublicFact::new("features", features.to_string()))
             }
             Rows::Known(_, features) => {
-                Some(fact("features", format!("{features}, {LARGEST_INDEX}")))
+                Some(PublicFact::new("features", format!("{features}, {LARGEST_INDEX}")))
             }
             Rows::Unreleased(_) => None,
         };
-        let groups = self.groups.map(|groups| fact("groups", groups.to_string()));
+        let groups = self.groups.map(|groups| PublicFact::new("groups", groups.to_string()));
         features.into_iter().chain(groups).collect()
     }
 }

@@ -4,9 +4,8 @@ use crate::design::factor;
 use crate::loss::Loss;
 use organza_data::sparse::Row;
 use organza_ledger::atomic::{Readers, write};
-use organza_model::tensor_header;
+use organza_model::{Tensors, numbers};
 use safetensors::SafeTensors;
-use safetensors::tensor::Dtype;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
@@ -129,17 +128,11 @@ impl LinearModel {
             1 => vec![self.weights.len()],
             models => vec![self.weights.len() / models, models],
         };
-        let tensors = [("weights", shape), ("intercept", vec![self.models()])];
-        let tensors = tensors.map(|(name, shape)| (name, Dtype::F64, shape));
-        let header = tensor_header(&metadata, tensors);
-        write(path, Readers::Usual, |writer| {
-            writer.write_all(&header)?;
-            for value in self.weights.iter().chain(&self.intercepts) {
-                writer.write_all(&value.to_le_bytes())?;
-            }
-            Ok(())
-        })
-        .map_err(file("write", path))
+        let mut tensors = Tensors::default();
+        tensors.add("weights", shape, &self.weights);
+        tensors.list("intercept", &self.intercepts);
+        write(path, Readers::Usual, |writer| tensors.write(&metadata, writer))
+            .map_err(file("write", path))
     }
 
     /// Reads what [`LinearModel::write`] wrote.
@@ -161,11 +154,7 @@ impl LinearModel {
         }
         let values = |name: &str| {
             let tensor = tensors.tensor(name).map_err(|error| wrong(error.to_string()))?;
-            if tensor.dtype() != Dtype::F64 {
-                return Err(wrong(format!("{name} is not F64")));
-            }
-            let values = tensor.data().as_chunks::<8>().0.iter();
-            Ok(values.map(|value| f64::from_le_bytes(*value)).collect::<Vec<f64>>())
+            numbers::<f64>(&tensor).ok_or_else(|| wrong(format!("{name} is not F64")))
         };
         let loss = serde_json::from_value(json!(told("model")?))
             .map_err(|_| wrong("its model is unknown".into()))?;

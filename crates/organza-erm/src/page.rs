@@ -6,7 +6,7 @@ use crate::model::LinearModel;
 use crate::reader::Reader;
 use crate::score::Scores;
 use crate::settings::{Method, Settings};
-use organza_report::chart::{Axis, Chart, Line, Named};
+use organza_report::chart::{Axis, Chart, Line, NamedBars};
 use organza_report::page::{Cell, Figure, Page, Section, Table};
 use organza_report::run::{Additions, Baseline, RunFiles, RunFilesError};
 use organza_train::Failure;
@@ -129,7 +129,7 @@ fn coefficients(model: &LinearModel, reader: Option<&Reader>) -> Section {
             _ => format!("{name} ({})", model.class_name(class)),
         }
     };
-    let bars = Named {
+    let bars = NamedBars {
         title: "The largest coefficients".to_owned(),
         measure: "coefficient".to_owned(),
         values: all.iter().take(DRAWN).map(|(index, weight)| (named(*index), *weight)).collect(),

@@ -35,15 +35,14 @@ pub(crate) fn start(
     let parameters = (0..coordinates.first().map_or(0, Vec::len))
         .flat_map(|column| coordinates.iter().map(move |model| model[column] as f32))
         .collect();
-    let fact = |name: &str, value| PublicFact { name: name.to_owned(), value };
-    let mut released = vec![fact("features", count(task.design.features()))];
+    let mut released = vec![PublicFact::new("features", count(task.design.features()))];
     match settings.method {
         Method::None => {}
         Method::Objective => {
             let bound = settings.row_bound().unwrap_or(f64::INFINITY);
-            released.push(fact("bound on a row", number(bound)));
+            released.push(PublicFact::new("bound on a row", number(bound)));
         }
-        _ => released.push(fact("clip of a gradient", near(settings.record_clip()))),
+        _ => released.push(PublicFact::new("clip of a gradient", near(settings.record_clip()))),
     }
     Ok(Start { parameters, released, ..Start::default() })
 }

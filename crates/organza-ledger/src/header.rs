@@ -42,6 +42,13 @@ pub struct PublicFact {
     pub value: String,
 }
 
+impl PublicFact {
+    /// A fact by its name.
+    pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { name: name.into(), value: value.into() }
+    }
+}
+
 /// A header that makes no sense.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum HeaderError {
@@ -71,7 +78,7 @@ impl Header {
 
     /// This header, with one more fact declared public.
     pub fn declare_public(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.public.push(PublicFact { name: name.into(), value: value.into() });
+        self.public.push(PublicFact::new(name, value));
         self
     }
 

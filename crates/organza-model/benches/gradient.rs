@@ -6,7 +6,7 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use organza_mechanism::{Shape, WriteRows};
-use organza_model::{ExpectedLoss, Held, Layout, Sample, Scratch, WordVectors, kernels};
+use organza_model::{ExpectedLoss, HeldOutSample, Layout, Sample, Scratch, WordVectors, kernels};
 use std::hint::black_box;
 
 const WORDS: u64 = 1000;
@@ -63,8 +63,8 @@ fn expected(criterion: &mut Criterion) {
     let parameters = start(&model);
     let rows = model.rows(&parameters).unwrap();
     let words: Vec<[u32; 1]> = (0..WORDS as u32).map(|word| [word]).collect();
-    let held: Vec<Held<'_>> = (0..200_000_u32)
-        .map(|place| Held {
+    let held: Vec<HeldOutSample<'_>> = (0..200_000_u32)
+        .map(|place| HeldOutSample {
             inputs: &words[(place * 7 % 1000) as usize],
             positive: place * 31 % 997,
             weight: 1.0,

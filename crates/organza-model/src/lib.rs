@@ -20,7 +20,7 @@ pub mod vectors;
 mod tensors;
 mod word_vectors;
 
-pub use tensors::tensor_header;
+pub use tensors::{Number, Tensors, numbers, tensor_header};
 pub use word_vectors::{
-    ExpectedLoss, Held, Layout, ModelError, Sample, Scratch, WordVectors, frequency_bias,
+    ExpectedLoss, HeldOutSample, Layout, ModelError, Sample, Scratch, WordVectors, frequency_bias,
 };

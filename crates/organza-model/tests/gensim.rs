@@ -4,10 +4,13 @@
 //! there is no Python, no pip or no network it fails, unless `ORGANZA_WITHOUT_GENSIM` says that this is known.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stderr)]
 
+mod python;
+
 use organza_model::vectors::{Vectors, read_pairs};
+use python::{python_with, run};
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Command;
 
 /// Loads both formats and asks gensim what the test below asks of us. Cosines of gensim come in
 /// single precision.
@@ -34,32 +37,6 @@ print(json.dumps({
 }))
 "#;
 
-fn run(command: &mut Command) -> Result<Output, String> {
-    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
-    if output.status.success() {
-        return Ok(output);
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("{command:?}: {}", said.lines().last().unwrap_or_default()))
-}
-
-/// A Python that can import gensim, or why there is none.
-fn python() -> Result<PathBuf, String> {
-    let imports = |python: &Path| run(Command::new(python).args(["-c", "import gensim"])).is_ok();
-    if imports(Path::new("python3")) {
-        return Ok("python3".into());
-    }
-    let environment = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gensim");
-    let python = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-    if imports(&python) {
-        return Ok(python);
-    }
-    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment))?;
-    let options = ["--quiet", "--disable-pip-version-check", "--timeout", "60", "--retries", "5"];
-    run(Command::new(&python).args(["-m", "pip", "install"]).args(options).arg("gensim"))?;
-    if imports(&python) { Ok(python) } else { Err("gensim does not import".to_owned()) }
-}
-
 /// The lower-case words of WordSim-353 that are easily listed, some with letters beyond ASCII, and
 /// vectors without meaning.
 fn vectors() -> Vectors {
@@ -80,7 +57,7 @@ fn vectors() -> Vectors {
 
 #[test]
 fn gensim_reads_our_files_and_agrees() {
-    let python = match python() {
+    let python = match python_with("gensim", "gensim") {
         Ok(python) => python,
         Err(reason) if std::env::var_os("ORGANZA_WITHOUT_GENSIM").is_some() => {
             eprintln!("left out as asked, since gensim cannot be had here: {reason}");

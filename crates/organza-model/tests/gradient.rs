@@ -3,7 +3,9 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use organza_mechanism::{FlatRows, Shape, WriteRows};
-use organza_model::{ExpectedLoss, Held, Layout, ModelError, Sample, Scratch, WordVectors};
+use organza_model::{
+    ExpectedLoss, HeldOutSample, Layout, ModelError, Sample, Scratch, WordVectors,
+};
 use proptest::prelude::*;
 
 const LAYOUTS: [Layout; 2] = [Layout::Tied, Layout::TwoTables];
@@ -159,8 +161,8 @@ proptest! {
         weights[3] += 1.0;
         let model = WordVectors::new(LAYOUTS[usize::from(!tied)], 21, 3).unwrap();
         let values = &values[..model.parameters()];
-        let held: Vec<Held<'_>> = held.iter()
-            .map(|(inputs, positive, weight)| Held { inputs, positive: *positive, weight: weight + 0.1 })
+        let held: Vec<HeldOutSample<'_>> = held.iter()
+            .map(|(inputs, positive, weight)| HeldOutSample { inputs, positive: *positive, weight: weight + 0.1 })
             .collect();
         let expected = ExpectedLoss::new(&model, &weights, negatives).unwrap();
         let found = expected.mean(&model.rows(values).unwrap(), &held).unwrap();
@@ -168,7 +170,7 @@ proptest! {
         let exact: Vec<f64> = values.iter().map(|value| f64::from(*value)).collect();
         let total: f64 = weights.iter().sum();
         let mut sum = 0.0;
-        for Held { inputs, positive, weight } in &held {
+        for HeldOutSample { inputs, positive, weight } in &held {
             let alone = Sample { inputs, positive: *positive, negatives: &[] };
             let alone = plain_loss(&model, &exact, alone);
             let mut loss = alone;
@@ -191,8 +193,8 @@ fn the_expected_loss_has_the_same_bits_on_any_number_of_threads() {
     let parameters = parameters(&model);
     let rows = model.rows(&parameters).unwrap();
     let words: Vec<[u32; 1]> = (0..300).map(|word| [word]).collect();
-    let held: Vec<Held<'_>> = (0..5000)
-        .map(|place| Held {
+    let held: Vec<HeldOutSample<'_>> = (0..5000)
+        .map(|place| HeldOutSample {
             inputs: &words[place * 31 % 300],
             positive: (place * 17 % 299) as u32,
             weight: 0.5 + (place % 7) as f64,
@@ -213,7 +215,7 @@ fn the_zero_model_loses_a_bit_a_term() {
     let model = WordVectors::new(Layout::Tied, 1000, 100).unwrap();
     let zero = vec![0.0; model.parameters()];
     let expected = ExpectedLoss::new(&model, &[1.0; 1000], 8).unwrap();
-    let held = [Held { inputs: &[5], positive: 6, weight: 2.0 }];
+    let held = [HeldOutSample { inputs: &[5], positive: 6, weight: 2.0 }];
     let nine_bits = 9.0 * std::f64::consts::LN_2;
     assert!((expected.mean(&model.rows(&zero).unwrap(), &held).unwrap() - nine_bits).abs() < 1e-6);
 }
@@ -251,6 +253,6 @@ fn what_does_not_fit_the_model_is_refused() {
     assert!(ExpectedLoss::new(&model, &[-1.0, 2.0, 2.0, 2.0, 2.0], 8).is_err());
     let expected = ExpectedLoss::new(&model, &[1.0; 5], 8).unwrap();
     assert!(expected.mean(&rows, &[]).is_err());
-    let beyond = [Held { inputs: &[5], positive: 0, weight: 1.0 }];
+    let beyond = [HeldOutSample { inputs: &[5], positive: 0, weight: 1.0 }];
     assert_eq!(expected.mean(&rows, &beyond), Err(word));
 }

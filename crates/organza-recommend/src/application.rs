@@ -150,13 +150,9 @@ impl Application for RecommenderRun {
     }
 
     fn public_facts(_: &Settings, data: &RecommenderData) -> Result<Vec<PublicFact>, Failure> {
-        let fact = |name: &str, value: String| PublicFact { name: name.to_owned(), value };
         let number = data.events.names.len();
-        Ok(if data.declared {
-            vec![fact("items", format!("{number} declared"))]
-        } else {
-            Vec::new()
-        })
+        let items = data.declared.then(|| PublicFact::new("items", format!("{number} declared")));
+        Ok(items.into_iter().collect())
     }
 
     fn phases<'a>(

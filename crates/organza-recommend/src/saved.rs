@@ -3,11 +3,10 @@
 use crate::fit::Choice;
 use crate::model::Recommender;
 use crate::pairs::Pairs;
-use organza_model::tensor_header;
-use organza_train::{FolderError, RunFolder};
-use safetensors::{Dtype, SafeTensors};
+use organza_model::{Tensors, numbers};
+use organza_train::RunFolder;
+use safetensors::SafeTensors;
 use std::collections::{BTreeMap, HashMap};
-use std::io::Write;
 use std::path::Path;
 use thiserror::Error;
 
@@ -67,34 +66,24 @@ impl SavedRecommender {
         let Self { model, names, titles, counts, choice } = self;
         let mut metadata = metadata.clone();
         metadata.insert(CHOICE.to_owned(), serde_json::to_string(choice)?);
-        let shape = vec![model.items(), model.dimensions()];
-        let (pairs, pair_scores) = model.pairs().columns();
-        let tensors = [
-            ("asking", Dtype::F32, shape.clone()),
-            ("found", Dtype::F32, shape),
-            ("vectors", Dtype::F32, vec![model.items(), model.likeness()]),
-            ("counts", Dtype::F32, vec![counts.len()]),
-            ("pairs", Dtype::U32, vec![pair_scores.len(), 2]),
-            ("pair_scores", Dtype::F32, vec![pair_scores.len()]),
-            ("prior", Dtype::F32, vec![model.prior().len()]),
-        ];
-        let header = tensor_header(&metadata, tensors);
         let counts: Vec<f32> = counts.iter().map(|count| *count as f32).collect();
-        folder.write_with(&folder.file(MODEL), |file| {
-            file.write_all(&header)?;
-            let all = [model.asking(), model.found(), model.vectors(), &counts];
-            all.into_iter().flatten().try_for_each(|value| file.write_all(&value.to_le_bytes()))?;
-            pairs.iter().try_for_each(|item| file.write_all(&item.to_le_bytes()))?;
-            let rest = pair_scores.iter().chain(model.prior());
-            rest.into_iter().try_for_each(|value| file.write_all(&value.to_le_bytes()))
-        })?;
+        let shape = [model.items(), model.dimensions()];
+        let (pairs, pair_scores) = model.pairs().columns();
+        let mut tensors = Tensors::default();
+        tensors.add("asking", shape, model.asking());
+        tensors.add("found", shape, model.found());
+        tensors.add("vectors", [model.items(), model.likeness()], model.vectors());
+        tensors.list("counts", &counts);
+        tensors.add("pairs", [pair_scores.len(), 2], &pairs);
+        tensors.list("pair_scores", &pair_scores);
+        tensors.list("prior", model.prior());
+        folder.write_with(&folder.file(MODEL), |file| tensors.write(&metadata, file))?;
         let line = |(name, title): (&String, &Option<String>)| match title {
             None => format!("{name}\n"),
             Some(title) => format!("{name}\t{title}\n"),
         };
         let text: String = names.iter().zip(titles).map(line).collect();
-        write_text(folder, &text)?;
-        Ok(())
+        Ok(folder.write(&folder.file(ITEMS), text.as_bytes())?)
     }
 
     /// Reads the model in the folder of a run.
@@ -115,11 +104,8 @@ impl SavedRecommender {
         let choice: Option<Choice> = serde_json::from_str(choice).map_err(|error| bad(&error))?;
         let values = |name: &str| {
             let tensor = tensors.tensor(name).map_err(|error| bad(&error))?;
-            if tensor.dtype() != Dtype::F32 {
-                return Err(bad(&format!("`{name}` does not hold 32-bit floats")));
-            }
-            let word = |bytes: &[u8]| bytes.try_into().map(f32::from_le_bytes).unwrap_or_default();
-            let values: Vec<f32> = tensor.data().chunks_exact(4).map(word).collect();
+            let values: Vec<f32> = numbers(&tensor)
+                .ok_or_else(|| bad(&format!("`{name}` does not hold 32-bit floats")))?;
             Ok((tensor.shape().to_vec(), values))
         };
         let (shape, asking) = values("asking")?;
@@ -128,8 +114,6 @@ impl SavedRecommender {
         let (number, counts) = values("counts")?;
         let (_, pair_scores) = values("pair_scores")?;
         let pairs = tensors.tensor("pairs").map_err(|error| bad(&error))?;
-        let number_of = |bytes: &[u8]| bytes.try_into().map(u32::from_le_bytes).unwrap_or(u32::MAX);
-        let pairs: Vec<u32> = pairs.data().chunks_exact(4).map(number_of).collect();
         let (square, prior) = values("prior")?;
         let [items, dimensions] = shape[..] else { return Err(bad(&"`asking` is not a table")) };
         let fits = short.first() == Some(&items) && short.len() == 2;
@@ -154,7 +138,8 @@ impl SavedRecommender {
             });
         }
         let counts = counts.into_iter().map(f64::from).collect();
-        let pairs = Pairs::of_columns(&pairs, &pair_scores, items)
+        let pairs = numbers(&pairs)
+            .and_then(|pairs: Vec<u32>| Pairs::of_columns(&pairs, &pair_scores, items))
             .ok_or_else(|| bad(&"its pairs do not fit its items"))?;
         let model = Recommender::new(dimensions, asking, found, vectors);
         let model = model.with_pairs(pairs).with_prior(prior);
@@ -192,8 +177,4 @@ impl SavedRecommender {
         let titled = self.titles.get(item as usize).and_then(Option::as_deref);
         titled.or(self.names.get(item as usize).map(String::as_str)).unwrap_or_default()
     }
-}
-
-fn write_text(folder: &RunFolder, text: &str) -> Result<(), FolderError> {
-    folder.write(&folder.file(ITEMS), text.as_bytes())
 }

@@ -4,7 +4,7 @@ use crate::method::dpsgd;
 use crate::release::Rules;
 use organza_data::table::TableForm;
 use organza_ledger::{LedgerSettings, Neighbouring, Unit};
-use organza_train::check::{SettingError, require};
+use organza_train::check::{SettingError, optional, require};
 use organza_train::settings::{EngineSettings, PrivacySettings, RunSettings, Steps};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -159,11 +159,10 @@ impl Settings {
         if let Some(newest) = data.as_ref().and_then(|data| data.newest.as_ref()) {
             require("--last", newest.last, newest.last > 0, "at least 1")?;
         }
-        let given = privacy.noise_multiplier;
-        let fits = self.method != Method::Dpsgd || given.is_none();
+        let fits = |_: &f64| self.method != Method::Dpsgd;
         let expected = "left out for --method dpsgd, and --epsilon given in its place: what steps cost follows the number of \
                         persons, which is released";
-        require("--noise-multiplier", given.unwrap_or_default(), fits, expected)?;
+        optional("--noise-multiplier", privacy.noise_multiplier, fits, expected)?;
         require("unit", privacy.unit, privacy.unit == Unit::User, "user: a person is the unit")?;
         self.engine().check()
     }

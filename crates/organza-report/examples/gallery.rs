@@ -1,6 +1,6 @@
 //! A page with one of everything: `cargo run -p organza-report --example gallery -- FOLDER`.
 
-use organza_report::chart::{Axis, Bar, Bars, Chart, Line, Map, Named, Piece, Place, Stack};
+use organza_report::chart::{Axis, Bar, Bars, Chart, Line, Map, NamedBars, Piece, Place, Stack};
 use organza_report::page::{Cell, Fact, Figure, Page, Promise, Section, Table};
 use std::error::Error;
 use std::path::PathBuf;
@@ -86,9 +86,9 @@ fn stack() -> Stack {
     }
 }
 
-fn named() -> Named {
+fn named() -> NamedBars {
     let values = [("age", 1.6), ("hours", 0.5), ("occupation=Machine-operator-inspector", -0.3)];
-    Named {
+    NamedBars {
         title: "Coefficients".to_owned(),
         measure: "coefficient".to_owned(),
         values: values.map(|(name, value)| (name.to_owned(), value)).to_vec(),

@@ -7,8 +7,9 @@ use crate::network::Network;
 use crate::release::Released;
 use crate::settings::Settings;
 pub use crate::tensors::SavedError;
-use crate::tensors::{SavedTensors, Tensors};
+use crate::tensors::SavedTensors;
 use crate::typeahead::Typeahead;
+use organza_model::Tensors;
 use organza_model::vectors::{read_words, write_words};
 use organza_train::{Failure, RunFolder};
 use std::collections::BTreeMap;
@@ -37,14 +38,14 @@ impl Released {
     ) -> Result<(), Failure> {
         let mut tensors = Tensors::default();
         for (stage, place) in all.iter().zip(1..) {
-            tensors.add(format!("{place}_symbols"), &stage.symbols);
-            tensors.add(format!("{place}_counts"), &stage.counts);
+            tensors.list(format!("{place}_symbols"), &stage.symbols);
+            tensors.list(format!("{place}_counts"), &stage.counts);
         }
         let stages: Vec<(&str, usize, f32)> =
             all.iter().map(|it| (it.name.as_str(), it.length, it.deviation)).collect();
         let mut metadata = metadata.clone();
         metadata.insert(NAMES.to_owned(), serde_json::to_string(&stages)?);
-        Ok(tensors.write(folder, NGRAMS, &metadata)?)
+        Ok(folder.write_with(&folder.file(NGRAMS), |file| tensors.write(&metadata, file))?)
     }
 
     /// Reads what was released in a run.
@@ -79,27 +80,27 @@ impl Typeahead {
         let mut tensors = Tensors::default();
         // The widest numbers first, so that all of them are aligned.
         for (level, place) in model.levels().iter().zip(1..) {
-            tensors.add(format!("{place}_keys"), &level.keys);
+            tensors.list(format!("{place}_keys"), &level.keys);
         }
-        tensors.add("0_parts", model.alone());
+        tensors.list("0_parts", model.alone());
         for (level, place) in model.levels().iter().zip(1..) {
-            tensors.add(format!("{place}_starts"), &level.starts);
-            tensors.add(format!("{place}_words"), &level.words);
-            tensors.add(format!("{place}_parts"), &level.parts);
-            tensors.add(format!("{place}_left"), &level.left);
+            tensors.list(format!("{place}_starts"), &level.starts);
+            tensors.list(format!("{place}_words"), &level.words);
+            tensors.list(format!("{place}_parts"), &level.parts);
+            tensors.list(format!("{place}_left"), &level.left);
             if let Context::Class { of_symbol, .. } = &level.context {
-                tensors.add(format!("{place}_classes"), of_symbol);
+                tensors.list(format!("{place}_classes"), of_symbol);
             }
         }
         if let Some(network) = model.network() {
-            tensors.add(NETWORK, network.parameters());
+            tensors.list(NETWORK, network.parameters());
         }
         let length =
             |level: &Level| (level.length(), matches!(level.context, Context::Class { .. }));
         let lengths: Vec<(usize, bool)> = model.levels().iter().map(length).collect();
         let mut metadata = metadata.clone();
         metadata.insert(LENGTHS.to_owned(), serde_json::to_string(&lengths)?);
-        tensors.write(folder, MODEL, &metadata)?;
+        folder.write_with(&folder.file(MODEL), |file| tensors.write(&metadata, file))?;
         write_words(&folder.file(WORDS), self.words())?;
         folder.write_with(&folder.file(ARPA), |file| arpa::write(model, self.words(), file))?;
         Ok(())

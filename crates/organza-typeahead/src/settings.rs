@@ -4,7 +4,7 @@ use crate::network;
 use organza_data::CanarySettings;
 use organza_data::settings::{DataSettings, SplitSettings};
 use organza_ledger::{LedgerSettings, Neighbouring, Unit};
-use organza_train::check::{BETWEEN, SettingError, is_between, no_problem, require};
+use organza_train::check::{BETWEEN, SettingError, is_between, no_problem, optional, require};
 use organza_train::settings::{EngineSettings, PrivacySettings, RunSettings, Steps};
 use serde::{Deserialize, Serialize};
 
@@ -124,11 +124,10 @@ impl Settings {
         let share = rules.vocabulary_share;
         require("--vocabulary-share", share, is_between(share), BETWEEN)?;
         require("--order", rules.order, (1..=3).contains(&rules.order), "from 1 to 3")?;
-        let given = privacy.noise_multiplier;
-        let fits = self.method != Method::Dpsgd || given.is_none();
+        let fits = |_: &f64| self.method != Method::Dpsgd;
         let expected = "left out for --method dpsgd, and --epsilon given in its place: what steps cost follows the number of \
                         writers, which is released";
-        require("--noise-multiplier", given.unwrap_or_default(), fits, expected)?;
+        optional("--noise-multiplier", privacy.noise_multiplier, fits, expected)?;
         // A canary is a unit of its own whatever units are, so tossed ones go with each of them.
         no_problem(self.canaries.and_then(|canaries| canaries.problem(privacy.neighbouring)))?;
         self.engine().check()

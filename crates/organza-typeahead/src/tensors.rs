@@ -1,10 +1,7 @@
-//! Named lists of numbers in a safetensors file.
+//! Lists of numbers that are read back from a safetensors file.
 
-use organza_model::tensor_header;
-use organza_train::{FolderError, RunFolder};
-use safetensors::{Dtype, SafeTensors};
-use std::collections::BTreeMap;
-use std::io::Write;
+use organza_model::{Number, numbers};
+use safetensors::SafeTensors;
 use std::path::Path;
 use thiserror::Error;
 
@@ -14,61 +11,6 @@ use thiserror::Error;
 pub struct SavedError {
     pub(crate) file: String,
     pub(crate) problem: String,
-}
-
-/// A number as it stands in a file.
-pub(crate) trait Number: Copy {
-    const KIND: Dtype;
-    const SIZE: usize;
-    fn write(self, bytes: &mut Vec<u8>);
-    fn read(bytes: &[u8]) -> Self;
-}
-
-macro_rules! number {
-    ($type:ty, $kind:expr) => {
-        impl Number for $type {
-            const KIND: Dtype = $kind;
-            const SIZE: usize = size_of::<$type>();
-            fn write(self, bytes: &mut Vec<u8>) {
-                bytes.extend(self.to_le_bytes());
-            }
-            fn read(bytes: &[u8]) -> Self {
-                bytes.try_into().map(Self::from_le_bytes).unwrap_or_default()
-            }
-        }
-    };
-}
-number!(f32, Dtype::F32);
-number!(u32, Dtype::U32);
-number!(u64, Dtype::U64);
-
-/// Lists to be written.
-#[derive(Default)]
-pub(crate) struct Tensors {
-    names: Vec<(String, Dtype, Vec<usize>)>,
-    bytes: Vec<u8>,
-}
-
-impl Tensors {
-    pub(crate) fn add<T: Number>(&mut self, name: impl Into<String>, values: &[T]) {
-        self.names.push((name.into(), T::KIND, vec![values.len()]));
-        values.iter().for_each(|value| value.write(&mut self.bytes));
-    }
-
-    pub(crate) fn write(
-        &self,
-        folder: &RunFolder,
-        name: &str,
-        metadata: &BTreeMap<String, String>,
-    ) -> Result<(), FolderError> {
-        let tensors = self.names.iter();
-        let tensors = tensors.map(|(name, kind, shape)| (name.as_str(), *kind, shape.clone()));
-        let header = tensor_header(metadata, tensors);
-        folder.write_with(&folder.file(name), |file| {
-            file.write_all(&header)?;
-            file.write_all(&self.bytes)
-        })
-    }
 }
 
 /// A file that was read.
@@ -110,9 +52,7 @@ impl SavedTensors {
         name: &str,
     ) -> Result<Vec<T>, SavedError> {
         let tensor = tensors.tensor(name).map_err(|error| self.bad(error))?;
-        match tensor.dtype() == T::KIND {
-            true => Ok(tensor.data().chunks_exact(T::SIZE).map(T::read).collect()),
-            false => Err(self.bad(format!("`{name}` is not of the kind {:?}", T::KIND))),
-        }
+        numbers(&tensor)
+            .ok_or_else(|| self.bad(format!("`{name}` is not of the kind {:?}", T::KIND)))
     }
 }

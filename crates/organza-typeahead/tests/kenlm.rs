@@ -4,12 +4,15 @@
 //! no Python, no pip, no compiler or no network it fails, unless `ORGANZA_WITHOUT_KENLM` says that this is known.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stderr)]
 
+#[path = "../../organza-model/tests/python/mod.rs"]
+mod python;
+
 use organza_data::settings::DataSettings;
 use organza_ledger::Unit;
 use organza_train::Ended;
 use organza_typeahead::{ARPA, Session, Settings, Typeahead, back_off};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use python::{python_with, run};
+use std::process::Command;
 
 /// Scores every word of each line after those before it, as logarithms to base 10.
 const SCRIPT: &str = r#"
@@ -19,35 +22,9 @@ for line in sys.argv[2:]:
     print(json.dumps([score for score, _, _ in model.full_scores(line, bos=True, eos=False)]))
 "#;
 
-fn run(command: &mut Command) -> Result<Output, String> {
-    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
-    if output.status.success() {
-        return Ok(output);
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("{command:?}: {}", said.lines().last().unwrap_or_default()))
-}
-
-/// A Python that can import kenlm, or why there is none.
-fn python() -> Result<PathBuf, String> {
-    let imports = |python: &Path| run(Command::new(python).args(["-c", "import kenlm"])).is_ok();
-    if imports(Path::new("python3")) {
-        return Ok("python3".into());
-    }
-    let environment = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kenlm");
-    let python = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-    if imports(&python) {
-        return Ok(python);
-    }
-    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment))?;
-    let options = ["--quiet", "--disable-pip-version-check", "--timeout", "60", "--retries", "5"];
-    run(Command::new(&python).args(["-m", "pip", "install"]).args(options).arg("kenlm==0.3.0"))?;
-    if imports(&python) { Ok(python) } else { Err("kenlm does not import".to_owned()) }
-}
-
 #[test]
 fn kenlm_gives_the_same_probabilities() {
-    let python = match python() {
+    let python = match python_with("kenlm", "kenlm==0.3.0") {
         Ok(python) => python,
         Err(why) => {
             assert!(std::env::var_os("ORGANZA_WITHOUT_KENLM").is_some(), "{why}");

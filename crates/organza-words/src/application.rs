@@ -57,11 +57,8 @@ impl Application for Words {
     }
 
     fn nobody(settings: &Settings) -> Result<Text, Failure> {
-        if let Some(problem) = settings.data.problem_of_shards() {
+        if let Some(problem) = settings.data.problem_of_shards(settings.canaries) {
             return Err(problem.into());
-        }
-        if settings.canaries.is_some() {
-            return Err("canaries are put into data that lies in one place: leave them out".into());
         }
         if !matches!(settings.data.split, SplitSettings::Units { .. }) {
             return Err("the paper's split is of data in one place: take another preset".into());

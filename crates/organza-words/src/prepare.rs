@@ -127,7 +127,7 @@ pub(crate) fn public_facts(settings: &Settings) -> Result<Vec<PublicFact>, Prepa
     // A pair is no part of the text that can be there or not: the sides of pairs follow whole lines.
     if settings.privacy.unit == Unit::Pair {
         let value = "the guarantee is for the training pairs, after the split".to_owned();
-        facts.push(PublicFact { name: "split".to_owned(), value });
+        facts.push(PublicFact::new("split", value));
     }
     facts.extend(settings.data.stop_words_fact());
     facts.extend(canaries::fact(settings));

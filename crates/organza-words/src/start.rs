@@ -33,12 +33,12 @@ pub(crate) fn start(
 ) -> Result<Start, Failure> {
     let model = task.model();
     let mut parameters = initial(settings, model, releases.source());
-    let mut released = vec![fact("words", count(model.words().into()))];
+    let mut released = vec![PublicFact::new("words", count(model.words().into()))];
     if Released::of(settings).steps && settings.method != Method::None {
         let TrainingSettings { clip, adaptive_clip, .. } = settings.training;
         let name =
             if adaptive_clip.is_some() { "first clip of a gradient" } else { "clip of a gradient" };
-        released.push(fact(name, number(clip)));
+        released.push(PublicFact::new(name, number(clip)));
     }
     let Some(noise) = releases.noise(COUNTS) else {
         return Ok(Start { parameters, released, ..Start::default() });
@@ -46,7 +46,7 @@ pub(crate) fn start(
     let noises = CountNoises::new(settings, noise);
     let clips = clips(settings, task, &noises, releases)?;
     if settings.privacy.unit != Unit::Pair {
-        released.push(fact("clip of word counts", near(clips.words)));
+        released.push(PublicFact::new("clip of word counts", near(clips.words)));
     }
     let words = match noises.words {
         Some(noise) => {
@@ -68,11 +68,14 @@ pub(crate) fn start(
     let charged = releases.charge(release.charge())?;
     let pairs = plan.count(task.samples(), task.train(), &release, charged)?;
     if settings.privacy.unit != Unit::Pair {
-        released.push(fact("clip of pair counts", near(clips.pairs)));
+        released.push(PublicFact::new("clip of pair counts", near(clips.pairs)));
     }
     released.extend(table_facts(model.words(), &pairs));
     let dimensions = |rank: usize| {
-        fact("dimensions above the noise", format!("{rank} of {}", settings.model.dimensions))
+        PublicFact::new(
+            "dimensions above the noise",
+            format!("{rank} of {}", settings.model.dimensions),
+        )
     };
     match learn(settings, task, words, &pairs, noise) {
         Ok(fit) => {
@@ -90,10 +93,6 @@ pub(crate) fn start(
     }
 }
 
-fn fact(name: &str, value: String) -> PublicFact {
-    PublicFact { name: name.to_owned(), value }
-}
-
 /// How much of a released table rises above its noise.
 ///
 /// # Privacy
@@ -103,9 +102,9 @@ fn table_facts(words: u32, pairs: &NoisyPairs) -> Vec<PublicFact> {
     let (released, all) = (pairs.pairs().len() as u64, PairTable::new(words).cells());
     let above = pairs.pairs().iter().filter(|pair| pair.count > CLEAR * deviation).count() as u64;
     vec![
-        fact("cells of pair counts", format!("{} of {}", count(released), count(all))),
-        fact("noise of a cell", near(deviation)),
-        fact("cells above 4 x noise", count(above)),
+        PublicFact::new("cells of pair counts", format!("{} of {}", count(released), count(all))),
+        PublicFact::new("noise of a cell", near(deviation)),
+        PublicFact::new("cells above 4 x noise", count(above)),
     ]
 }
 

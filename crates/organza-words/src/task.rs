@@ -5,7 +5,7 @@ use organza_data::{Negatives, Objective, Samples, Units, frequency_loss};
 use organza_mechanism::random::PrivateRandom;
 use organza_mechanism::sample::Subset;
 use organza_mechanism::{ReadRows, WriteRows};
-use organza_model::{ExpectedLoss, Held, ModelError, Sample, Scratch, WordVectors};
+use organza_model::{ExpectedLoss, HeldOutSample, ModelError, Sample, Scratch, WordVectors};
 use organza_train::{Losses, Task};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -121,9 +121,13 @@ impl WordTask {
 
     fn mean_loss(&self, rows: &dyn ReadRows, held: &HeldOut) -> Result<f64, ModelError> {
         let weights = self.negative_weights();
-        let held: Vec<Held<'_>> = held
+        let held: Vec<HeldOutSample<'_>> = held
             .iter()
-            .map(|(inputs, positive, weight)| Held { inputs, positive: *positive, weight: *weight })
+            .map(|(inputs, positive, weight)| HeldOutSample {
+                inputs,
+                positive: *positive,
+                weight: *weight,
+            })
             .collect();
         ExpectedLoss::new(&self.model, &weights, self.negative_count)?.mean(rows, &held)
     }

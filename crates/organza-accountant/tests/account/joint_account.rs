@@ -1,6 +1,7 @@
 //! The joint account as a user meets it: published figures, limits, monotonicity, extremes.
 #![allow(clippy::unwrap_used)]
 
+use crate::gaussian;
 use organza_accountant::normal;
 use organza_accountant::pld::joint::{CappedSelection, uniform_mask};
 use organza_accountant::pld::{Accountant, Pair, bounded_range, gaussian};
@@ -9,10 +10,6 @@ use proptest::prelude::*;
 
 const TAIL: f64 = 1e-24;
 const BILLIONS: u64 = 1_000_000_000_000;
-
-fn noise(noise_multiplier: f64) -> Event {
-    Event::Gaussian { noise_multiplier }
-}
 
 fn exponential(epsilon: f64, draws: u64, candidates: u64, cap: f64, l2: f64) -> Event {
     let (candidates, cap, l2) = (Some(candidates), Some(cap), Some(l2));
@@ -24,7 +21,7 @@ fn selected(by: Event, noise_multiplier: f64) -> Event {
     Event::Selected {
         by: Box::new(by),
         sensitivity: None,
-        noise: Box::new(noise(noise_multiplier)),
+        noise: Box::new(gaussian(noise_multiplier)),
     }
 }
 
@@ -39,7 +36,7 @@ fn epsilon(step: Event, rate: f64, steps: u64, delta: f64) -> f64 {
 }
 
 fn masked(share: f64, noise_multiplier: f64) -> Event {
-    Event::UniformMask { share, event: Box::new(noise(noise_multiplier)) }
+    Event::UniformMask { share, event: Box::new(gaussian(noise_multiplier)) }
 }
 
 #[test]

@@ -20,3 +20,9 @@ mod rdp_group;
 mod rdp_joint;
 mod rdp_sampled;
 mod released;
+
+use organza_ledger::Event;
+
+fn gaussian(noise_multiplier: f64) -> Event {
+    Event::Gaussian { noise_multiplier }
+}

@@ -1,12 +1,9 @@
 //! An event means one thing, wherever it stands.
 #![allow(clippy::unwrap_used)]
 
+use crate::gaussian;
 use organza_accountant::{normal, pld, rdp};
 use organza_ledger::{Event, Neighbouring};
-
-fn noise(noise_multiplier: f64) -> Event {
-    Event::Gaussian { noise_multiplier }
-}
 
 /// The selection of the paper's run.
 fn selection(draws: u64) -> Event {
@@ -23,7 +20,7 @@ fn selected(draws: u64, sensitivity: Option<f64>, noise_multiplier: f64) -> Even
     Event::Selected {
         by: Box::new(selection(draws)),
         sensitivity,
-        noise: Box::new(noise(noise_multiplier)),
+        noise: Box::new(gaussian(noise_multiplier)),
     }
 }
 
@@ -40,7 +37,7 @@ fn price(event: &Event, delta: f64) -> (f64, f64) {
 
 #[test]
 fn a_composition_costs_the_same_in_any_order_and_nesting() {
-    let (one, other) = (selection(100), noise(0.5));
+    let (one, other) = (selection(100), gaussian(0.5));
     let apart = run(Event::Compose(vec![one.clone(), other.clone()]));
     assert!((2.418..2.433).contains(&apart.0) && (3.519..3.53).contains(&apart.1), "{apart:?}");
     for step in [
@@ -58,7 +55,7 @@ fn a_composition_costs_the_same_in_any_order_and_nesting() {
     let joint = run(selected(100, None, 0.5));
     assert!((0.3195..0.3202).contains(&joint.0) && (2.50..2.505).contains(&joint.1), "{joint:?}");
     // A Gaussian beside it is one more, and not the one on the selection.
-    let beside = run(Event::Compose(vec![selected(100, None, 0.5), noise(0.5)]));
+    let beside = run(Event::Compose(vec![selected(100, None, 0.5), gaussian(0.5)]));
     assert!(beside.0 > apart.0 && beside.1 > apart.1, "{beside:?}");
 }
 
@@ -68,11 +65,11 @@ fn a_second_clip_is_priced_by_the_better_of_both_ways() {
     // coordinates from -0.1 to 0.1, 0.748 in L2, and all others are zero. Scores are at the cap before
     // and after, so with probability 1 - (1 - 14 e^0.14 / (99,986 + 14 e^0.14))^100 > 1 / 63, the same on
     // both sides, one of them is selected, and then the noise sees a change of two deviations.
-    let floor = run(Event::Cluster { groups: 63, event: Box::new(noise(0.5)) }).0 * 0.999;
+    let floor = run(Event::Cluster { groups: 63, event: Box::new(gaussian(0.5)) }).0 * 0.999;
     assert!((0.8..0.85).contains(&floor), "{floor}");
     // The deviation is half of what the clipped vector moves by.
     let clipped = run(selected(100, Some(0.2), 0.5));
-    let apart = run(Event::Compose(vec![selection(100), noise(0.5)]));
+    let apart = run(Event::Compose(vec![selection(100), gaussian(0.5)]));
     let joint = run(selected(100, None, 0.1 / 0.75));
     assert!(clipped.0 >= floor && clipped.0 <= apart.0.min(joint.0), "{clipped:?} {apart:?}");
     assert!(clipped.1 >= floor && clipped.1 <= apart.1.min(joint.1), "{clipped:?} {apart:?}");
@@ -91,7 +88,7 @@ fn without_draws_nothing_is_released() {
         assert_eq!(run(event.clone()), (0.0, 0.0), "{event:?}");
         assert_eq!(price(&event.clone().repeat(3), 1e-6), (0.0, 0.0));
         // Beside noise it changes nothing.
-        assert_eq!(run(Event::Compose(vec![event, noise(0.5)])), run(noise(0.5)));
+        assert_eq!(run(Event::Compose(vec![event, gaussian(0.5)])), run(gaussian(0.5)));
     }
 }
 
@@ -100,14 +97,14 @@ fn without_draws_nothing_is_released() {
 #[test]
 fn behind_a_mask_there_is_one_noise() {
     let masked = |event: Event| Event::UniformMask { share: 0.001, event: Box::new(event) };
-    let two = masked(Event::Compose(vec![noise(1.0), noise(1.0)]));
+    let two = masked(Event::Compose(vec![gaussian(1.0), gaussian(1.0)]));
     assert!(pld::Accountant::new(Neighbouring::AddRemove).compose(&two).is_err());
     assert!(rdp::Accountant::new(Neighbouring::AddRemove).compose(&two).is_err());
     // The broken twin: both as one hidden Gaussian, far below what the second alone costs.
-    let (hidden, _) = price(&masked(noise(0.5_f64.sqrt())), 1e-3);
+    let (hidden, _) = price(&masked(gaussian(0.5_f64.sqrt())), 1e-3);
     assert!(hidden < 0.23 && normal::hockey_stick(hidden.exp(), 1.0) > 0.3);
     // Each behind a mask of its own is fine.
-    let (own, _) = price(&masked(noise(1.0)).repeat(2), 1e-3);
-    let (whole, _) = price(&noise(1.0).repeat(2), 1e-3);
-    assert!(own > price(&masked(noise(1.0)), 1e-3).0 && own < 0.3 * whole, "{own} {whole}");
+    let (own, _) = price(&masked(gaussian(1.0)).repeat(2), 1e-3);
+    let (whole, _) = price(&gaussian(1.0).repeat(2), 1e-3);
+    assert!(own > price(&masked(gaussian(1.0)), 1e-3).0 && own < 0.3 * whole, "{own} {whole}");
 }

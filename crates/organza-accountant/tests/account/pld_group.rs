@@ -1,14 +1,11 @@
 //! Loss distributions for a person with several records.
 #![allow(clippy::unwrap_used)]
 
+use crate::gaussian;
 use organza_accountant::pld::{Accountant, Direction};
 use organza_accountant::{group, normal};
 use organza_ledger::{AccountError, Event, Neighbouring};
 use proptest::prelude::*;
-
-fn gaussian(noise_multiplier: f64) -> Event {
-    Event::Gaussian { noise_multiplier }
-}
 
 fn account(event: &Event, records: u64) -> Accountant {
     Accountant::new(Neighbouring::AddRemove).group(records).compose(event).unwrap()

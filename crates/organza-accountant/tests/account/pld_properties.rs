@@ -1,14 +1,11 @@
 //! Limits, monotonicity, exact enumeration, and broken twins that must be caught.
 #![allow(clippy::unwrap_used)]
 
+use crate::gaussian;
 use organza_accountant::normal;
 use organza_accountant::pld::Accountant;
 use organza_ledger::{Event, Neighbouring};
 use proptest::prelude::*;
-
-fn gaussian(noise_multiplier: f64) -> Event {
-    Event::Gaussian { noise_multiplier }
-}
 
 fn draws(epsilon: f64, draws: u64) -> Event {
     Event::Exponential { epsilon, draws, candidates: None, cap: None, l2: None }

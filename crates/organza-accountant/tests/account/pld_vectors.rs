@@ -1,6 +1,7 @@
 //! Reference figures: 50-digit quadrature, closed forms, and brackets from independent accountants.
 #![allow(clippy::unwrap_used)]
 
+use crate::gaussian;
 use organza_accountant::pld::{Accountant, Direction, Guarantee};
 use organza_ledger::{Event, Neighbouring};
 
@@ -10,10 +11,6 @@ fn account(event: &Event) -> Accountant {
 
 fn epsilon(event: &Event, delta: f64) -> Guarantee {
     account(event).epsilon(delta).unwrap()
-}
-
-fn gaussian(noise_multiplier: f64) -> Event {
-    Event::Gaussian { noise_multiplier }
 }
 
 fn laplace(noise_multiplier: f64) -> Event {

@@ -1,6 +1,7 @@
 //! The Renyi account of whole events: figures, soundness, and the ends of the range.
 #![allow(clippy::unwrap_used)]
 
+use crate::gaussian;
 use organza_accountant::normal;
 use organza_accountant::rdp::convert::{best_epsilon, log_delta};
 use organza_accountant::rdp::sampled::{self, Selection};
@@ -9,10 +10,6 @@ use organza_ledger::{Account, AccountError, Event, MaxNoise, Neighbouring};
 use proptest::prelude::*;
 
 const RANGE: f64 = 0.283_786_953_672_762_13;
-
-fn gaussian(noise_multiplier: f64) -> Event {
-    Event::Gaussian { noise_multiplier }
-}
 
 fn exponential(capped: bool) -> Event {
     Event::Exponential {

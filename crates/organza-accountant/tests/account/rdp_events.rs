@@ -1,13 +1,10 @@
 //! What single kinds of events cost, against their parts and against direct sums and integrals.
 #![allow(clippy::unwrap_used)]
 
+use crate::gaussian;
 use organza_accountant::rdp::Accountant;
 use organza_ledger::{Event, MaxNoise, Neighbouring};
 use proptest::prelude::*;
-
-fn gaussian(noise_multiplier: f64) -> Event {
-    Event::Gaussian { noise_multiplier }
-}
 
 fn account(event: &Event) -> Accountant {
     Accountant::new(Neighbouring::AddRemove).compose(event).unwrap()

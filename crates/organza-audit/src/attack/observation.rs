@@ -1,7 +1,7 @@
 //! What an outsider sees of a run.
 
+use organza_model::numbers;
 use safetensors::SafeTensors;
-use safetensors::tensor::Dtype;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -102,19 +102,11 @@ impl Observation {
         let Ok(tensors) = SafeTensors::deserialize(bytes) else { return };
         for (name, tensor) in tensors.iter() {
             let columns = tensor.shape().get(1).copied().unwrap_or(1);
-            let data = tensor.data();
-            let table = match tensor.dtype() {
-                Dtype::F32 => {
-                    let values = data.as_chunks::<4>().0.iter().map(|it| f32::from_le_bytes(*it));
-                    Table::of_singles(columns, &values.collect::<Vec<f32>>())
-                }
-                Dtype::F64 => {
-                    let values = data.as_chunks::<8>().0.iter().map(|it| f64::from_le_bytes(*it));
-                    Table::of_doubles(columns, values.collect())
-                }
-                _ => continue,
-            };
-            self.tables.insert(format!("{file}: {name}"), table);
+            let singles =
+                numbers(&tensor).map(|values: Vec<f32>| Table::of_singles(columns, &values));
+            let doubles = || Some(Table::of_doubles(columns, numbers(&tensor)?));
+            let table = singles.or_else(doubles);
+            self.tables.extend(table.map(|table| (format!("{file}: {name}"), table)));
         }
     }
 

@@ -1,11 +1,12 @@
 //! Click models as a victim: a run of the whole command, with or without one user.
 
+use crate::runs::{attacked, ended};
 use crate::words::{NOT_PRIVATE, PROMISED};
-use organza_audit::attack::{Attack, Knowledge, Neighbour, Observation, Verdict, Victim};
+use organza_audit::attack::{Neighbour, Observation, Victim};
 use organza_clicks::{ClickReader, ClickRun, DataSettings, Method, Model, Settings, features};
 use organza_data::sparse::{Categories, Column, Columns};
-use organza_train::{Ended, Session};
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 
 /// Categories of a column, and how many of them nobody has but the user.
@@ -16,6 +17,7 @@ const USERS: u32 = 50;
 const ROWS: u32 = 3_000;
 /// A multiplier that costs less than what is promised.
 const NOISE: f64 = 40.0;
+const RARE_ROWS: Range<u32> = LISTED - RARE..LISTED;
 
 /// A run on rows with or without a user of many.
 struct Clicks {
@@ -79,30 +81,11 @@ impl Victim for Clicks {
     fn run(&self, neighbour: Neighbour, folder: &Path) -> Observation {
         let [data, out] = ["rows.csv", "run"].map(|name| folder.join(name));
         fs::write(&data, self.rows(neighbour)).expect("a file");
-        let ended = Session::<ClickRun>::begin(self.settings(&data), &out)
-            .and_then(|session| session.train(false, &mut ()))
-            .map(|ended| match ended {
-                Ended::Finished(run) => {
-                    let spent = run.certificate.epsilon.expect("a private run");
-                    assert!(spent <= PROMISED.epsilon, "the certificate says {spent}");
-                    "finished".to_owned()
-                }
-                Ended::Interrupted { .. } => "interrupted".to_owned(),
-            })
-            .map_err(|error| error.to_string());
+        let ended = ended::<ClickRun>(self.settings(&data), &out);
         // Where the data lies is not a secret, and another place in every run.
         fs::remove_file(out.join("settings.json")).expect("a file");
         Observation::of(&out, ended, &NOT_PRIVATE).expect("files that can be read")
     }
-}
-
-fn attacked(name: &str, victim: &Clicks) -> Verdict {
-    let place = tempfile::tempdir().expect("a folder");
-    let knowledge = Knowledge::of_rows(LISTED - RARE..LISTED);
-    let attack = Attack { name: name.to_owned(), runs: 60, knowledge, promised: PROMISED };
-    let verdict = attack.run(victim, place.path(), &|| ()).expect("an attack");
-    eprintln!("{verdict}");
-    verdict
 }
 
 /// A false alarm has probability 1e-6 each.
@@ -115,7 +98,7 @@ fn click_models_do_not_give_a_user_away() {
         (Method::OneShotDpsgd, Model::Logistic),
     ] {
         let victim = Clicks { method, model, row_by_row: false };
-        let verdict = attacked(&format!("clicks, {method}, {model}"), &victim);
+        let verdict = attacked(&format!("clicks, {method}, {model}"), RARE_ROWS, &victim);
         assert!(!verdict.refutes(), "{verdict}");
     }
 }
@@ -123,6 +106,6 @@ fn click_models_do_not_give_a_user_away() {
 #[test]
 fn users_who_are_bounded_row_by_row_are_caught() {
     let twin = Clicks { method: Method::OneShot, model: Model::Logistic, row_by_row: true };
-    let verdict = attacked("twin: clicks bounded row by row", &twin);
+    let verdict = attacked("twin: clicks bounded row by row", RARE_ROWS, &twin);
     assert!(verdict.refutes(), "{verdict}");
 }

@@ -10,6 +10,7 @@ mod linear;
 mod outside;
 mod pairwise;
 mod recommender;
+mod runs;
 mod texts;
 mod twins;
 mod typeahead;

@@ -1,11 +1,12 @@
 //! Recommenders as a victim: a run of the whole command, with or without one person.
 
+use crate::runs::{attacked, ended};
 use crate::words::{NOT_PRIVATE, PROMISED};
-use organza_audit::attack::{Attack, Knowledge, Neighbour, Observation, Verdict, Victim};
+use organza_audit::attack::{Neighbour, Observation, Victim};
 use organza_recommend::settings::EventSettings;
 use organza_recommend::{ITEMS, Method, RecommenderRun, Settings};
-use organza_train::{Ended, Session};
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 
 /// How many items are declared, and how many of them nobody has but the person.
@@ -14,6 +15,7 @@ const RARE: u32 = 8;
 const PERSONS: u32 = 50;
 /// A multiplier that costs less than what is promised.
 const NOISE: f64 = 40.0;
+const RARE_ROWS: Range<u32> = DECLARED - RARE..DECLARED;
 
 /// A run on events with or without a person of many items.
 struct Recommender {
@@ -57,17 +59,7 @@ impl Victim for Recommender {
         // Known noise, which costs no more than what is promised, instead of a search for it in every run.
         settings.privacy.epsilon = None;
         settings.privacy.noise_multiplier = Some(NOISE);
-        let ended = Session::<RecommenderRun>::begin(settings, &out)
-            .and_then(|session| session.train(false, &mut ()))
-            .map(|ended| match ended {
-                Ended::Finished(run) => {
-                    let spent = run.certificate.epsilon.expect("a private run");
-                    assert!(spent <= PROMISED.epsilon, "the certificate says {spent}");
-                    "finished".to_owned()
-                }
-                Ended::Interrupted { .. } => "interrupted".to_owned(),
-            })
-            .map_err(|error| error.to_string());
+        let ended = ended::<RecommenderRun>(settings, &out);
         if self.exact {
             let listed: Vec<&str> =
                 events.lines().filter_map(|line| line.split(',').nth(1)).collect();
@@ -82,15 +74,6 @@ impl Victim for Recommender {
     }
 }
 
-fn attacked(name: &str, runs: u64, victim: &Recommender) -> Verdict {
-    let place = tempfile::tempdir().expect("a folder");
-    let knowledge = Knowledge::of_rows(DECLARED - RARE..DECLARED);
-    let attack = Attack { name: name.to_owned(), runs, knowledge, promised: PROMISED };
-    let verdict = attack.run(victim, place.path(), &|| ()).expect("an attack");
-    eprintln!("{verdict}");
-    verdict
-}
-
 /// A false alarm has probability 1e-6 each.
 #[test]
 fn recommenders_do_not_give_a_person_away() {
@@ -103,7 +86,7 @@ fn recommenders_do_not_give_a_person_away() {
     ] {
         let items = if declared { "declared items" } else { "private items" };
         let name = format!("{method}, {items}");
-        let verdict = attacked(&name, 60, &Recommender { method, declared, exact: false });
+        let verdict = attacked(&name, RARE_ROWS, &Recommender { method, declared, exact: false });
         assert!(!verdict.refutes(), "{verdict}");
     }
 }
@@ -111,6 +94,6 @@ fn recommenders_do_not_give_a_person_away() {
 #[test]
 fn items_chosen_by_exact_counts_are_caught() {
     let twin = Recommender { method: Method::Spectrum, declared: true, exact: true };
-    let verdict = attacked("twin: exact counts", 60, &twin);
+    let verdict = attacked("twin: exact counts", RARE_ROWS, &twin);
     assert!(verdict.refutes(), "{verdict}");
 }

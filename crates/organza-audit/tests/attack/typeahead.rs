@@ -1,12 +1,13 @@
 //! Typeahead as a victim: a run of the whole command, with or without one writer.
 
+use crate::runs::{attacked, ended};
 use crate::words::{NOT_PRIVATE, PROMISED};
-use organza_audit::attack::{Attack, Knowledge, Neighbour, Observation, Verdict, Victim};
+use organza_audit::attack::{Neighbour, Observation, Victim};
 use organza_data::settings::{DataSettings, VocabularyOrigin};
 use organza_ledger::Unit;
-use organza_train::{Ended, Session};
 use organza_typeahead::{NGRAMS, Settings, TypeaheadRun};
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 
 /// How many words are declared, and how many of them nobody writes but the writer.
@@ -15,6 +16,7 @@ const RARE: u32 = 8;
 const WRITERS: u32 = 60;
 /// A multiplier that costs less than what is promised.
 const NOISE: f64 = 40.0;
+const RARE_ROWS: Range<u32> = DECLARED - RARE..DECLARED;
 
 /// A run on the text of many, with or without a writer of rare words.
 struct Typeahead {
@@ -60,17 +62,7 @@ impl Victim for Typeahead {
         // Known noise, which costs no more than what is promised, instead of a search for it in every run.
         settings.privacy.epsilon = None;
         settings.privacy.noise_multiplier = Some(NOISE);
-        let ended = Session::<TypeaheadRun>::begin(settings, &out)
-            .and_then(|session| session.train(false, &mut ()))
-            .map(|ended| match ended {
-                Ended::Finished(run) => {
-                    let spent = run.certificate.epsilon.expect("a private run");
-                    assert!(spent <= PROMISED.epsilon, "the certificate says {spent}");
-                    "finished".to_owned()
-                }
-                Ended::Interrupted { .. } => "interrupted".to_owned(),
-            })
-            .map_err(|error| error.to_string());
+        let ended = ended::<TypeaheadRun>(settings, &out);
         if self.bar_before_noise {
             let mut pairs: Vec<String> = text
                 .lines()
@@ -92,21 +84,12 @@ impl Victim for Typeahead {
     }
 }
 
-fn attacked(name: &str, runs: u64, victim: &Typeahead) -> Verdict {
-    let place = tempfile::tempdir().expect("a folder");
-    let knowledge = Knowledge::of_rows(DECLARED - RARE..DECLARED);
-    let attack = Attack { name: name.to_owned(), runs, knowledge, promised: PROMISED };
-    let verdict = attack.run(victim, place.path(), &|| ()).expect("an attack");
-    eprintln!("{verdict}");
-    verdict
-}
-
 /// A false alarm has probability 1e-6 each.
 #[test]
 fn typeahead_does_not_give_a_writer_away() {
     for (declared, words) in [(true, "declared words"), (false, "private words")] {
         let victim = Typeahead { declared, bar_before_noise: false };
-        let verdict = attacked(&format!("typeahead, {words}"), 60, &victim);
+        let verdict = attacked(&format!("typeahead, {words}"), RARE_ROWS, &victim);
         assert!(!verdict.refutes(), "{verdict}");
     }
 }
@@ -114,6 +97,6 @@ fn typeahead_does_not_give_a_writer_away() {
 #[test]
 fn a_bar_before_the_noise_is_caught() {
     let twin = Typeahead { declared: true, bar_before_noise: true };
-    let verdict = attacked("twin: bar before the noise", 60, &twin);
+    let verdict = attacked("twin: bar before the noise", RARE_ROWS, &twin);
     assert!(verdict.refutes(), "{verdict}");
 }

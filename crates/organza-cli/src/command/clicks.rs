@@ -2,20 +2,21 @@
 
 use crate::command::ledger::LedgerOptions;
 use crate::command::shard::Begin;
-use crate::handed::Handed;
+use crate::handed::{HandedData, OTHER};
 use crate::names::{form_parser, named, optimizer_parser, rule_parser};
 use crate::output::Output;
-use crate::running::{RunOptions, Trained, note_doubts};
-use crate::summary::{Figure, ModelSummary, Summary};
+use crate::running::{RunOptions, Runnable, Trained, note_doubts};
+use crate::summary::{Figure, ModelSummary};
 use crate::usage::{UsageError, needed};
 use clap::Args;
 use organza_clicks::{
-    ClickReader, ClickRun, DataSettings, LARGEST_NUMBER, Method, Model, Quality, Settings, features,
+    ClickData, ClickReader, ClickRun, DataSettings, LARGEST_NUMBER, Method, Model, Quality,
+    Settings, features,
 };
 use organza_data::sparse::{Categories, Column, Columns};
 use organza_data::table::{TableForm, number};
 use organza_mechanism::{By, SelectionRule};
-use organza_train::{OptimizerName, RunFolder};
+use organza_train::{Failure, OptimizerName};
 use std::path::PathBuf;
 
 /// The budget unless told otherwise.
@@ -194,14 +195,9 @@ struct Training {
 }
 
 impl Clicks {
-    pub(crate) fn run_on(self, handed: Handed, output: &Output) -> anyhow::Result<()> {
+    pub(crate) fn run_on(self, handed: HandedData, output: &Output) -> anyhow::Result<()> {
         let settings = self.checked(output)?;
-        let begin = || {
-            RunOptions::begin::<ClickRun>(settings, &self.out, output, |settings| {
-                handed.clicks(settings)
-            })
-        };
-        self.running.train(&self.out, output, begin, |folder, run| show(folder, &run, output))
+        self.running.run::<ClickRun>(settings, &self.out, handed, output)
     }
 
     /// Begins a run that is made of shards.
@@ -214,8 +210,7 @@ impl Clicks {
         let settings = self.settings()?;
         let protects = self.epsilon.is_some() || self.noise_multiplier.is_some();
         if protects && !settings.method.is_private() {
-            let problem = "a budget has no meaning with --method none, which is not private";
-            return Err(UsageError::new(problem, "leave one of them out").into());
+            return Err(UsageError::not_private("a budget", settings.method).into());
         }
         settings.check().map_err(|error| UsageError::setting(&error))?;
         if !settings.method.is_private() {
@@ -326,38 +321,42 @@ fn secret(name: String) -> Column {
 const NOTHING_LEARNED: &str = "nothing was learned: the loss is no better than that of a constant. More users, a larger epsilon or \
     fewer buckets would help";
 
-/// Writes the summary and the page of a run, and shows what came of it.
-pub(crate) fn show(
-    folder: &RunFolder,
-    trained: &Trained<ClickRun>,
-    output: &Output,
-) -> anyhow::Result<()> {
-    let Trained { settings, finished, .. } = trained;
-    let (train, test) = (&finished.model.train, &finished.model.test);
-    let Quality { auc, log_loss, constant_loss, expected_over_observed, .. } =
-        test.as_ref().unwrap_or(train);
-    let part = if test.is_some() { "test" } else { "training" };
-    let named = |what: &str| format!("{part} {what}");
-    let is_none = log_loss.zip(*constant_loss).is_some_and(|(loss, constant)| loss >= constant);
-    let told = ModelSummary {
-        figures: vec![
-            Figure::private("model", settings.model).named("model"),
-            Figure::private("parameters", finished.model.model.parameters()),
-            Figure::measured("auc", &named("AUC"), *auc, ""),
-            Figure::measured("log_loss", &named("log loss"), *log_loss, ""),
-            Figure::measured("constant_loss", "of a constant", *constant_loss, ""),
-            Figure::measured(
-                "expected_over_observed",
-                "expected over observed clicks",
-                *expected_over_observed,
-                "",
-            ),
-            Figure::not_private("train", train),
-            Figure::not_private("test", test),
-        ],
-        nothing_learned: is_none.then_some(NOTHING_LEARNED),
-        file: (organza_clicks::MODEL, "the weights"),
-        next: "organza predict RUN --data new-rows",
-    };
-    Summary::new(folder, trained, told).show(folder, output)
+impl Runnable for ClickRun {
+    fn data(settings: &Settings, handed: HandedData) -> Result<ClickData, Failure> {
+        match handed {
+            HandedData::Nothing => ClickData::read(settings),
+            HandedData::Table(table) => ClickData::of_table(settings, &table),
+            HandedData::Histories(..) | HandedData::Rows(..) => Err(OTHER.into()),
+        }
+    }
+
+    fn summary(trained: &Trained<Self>, _: &Output) -> ModelSummary {
+        let Trained { settings, finished, .. } = trained;
+        let (train, test) = (&finished.model.train, &finished.model.test);
+        let Quality { auc, log_loss, constant_loss, expected_over_observed, .. } =
+            test.as_ref().unwrap_or(train);
+        let part = if test.is_some() { "test" } else { "training" };
+        let named = |what: &str| format!("{part} {what}");
+        let is_none = log_loss.zip(*constant_loss).is_some_and(|(loss, constant)| loss >= constant);
+        ModelSummary {
+            figures: vec![
+                Figure::private("model", settings.model).named("model"),
+                Figure::private("parameters", finished.model.model.parameters()),
+                Figure::measured("auc", &named("AUC"), *auc, ""),
+                Figure::measured("log_loss", &named("log loss"), *log_loss, ""),
+                Figure::measured("constant_loss", "of a constant", *constant_loss, ""),
+                Figure::measured(
+                    "expected_over_observed",
+                    "expected over observed clicks",
+                    *expected_over_observed,
+                    "",
+                ),
+                Figure::not_private("train", train),
+                Figure::not_private("test", test),
+            ],
+            nothing_learned: is_none.then_some(NOTHING_LEARNED),
+            file: (organza_clicks::MODEL, "the weights"),
+            next: "organza predict RUN --data new-rows",
+        }
+    }
 }

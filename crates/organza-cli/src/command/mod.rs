@@ -16,18 +16,18 @@ mod ledger;
 mod nearest;
 mod predict;
 mod recommend;
-pub(crate) mod recommender;
+mod recommender;
 mod report;
 mod reproduce;
 mod resume;
 pub(crate) mod shard;
 mod similar;
 mod similarity;
-pub(crate) mod train;
+mod train;
 mod tune;
-pub(crate) mod typeahead;
+mod typeahead;
 
-use crate::handed::Handed;
+use crate::handed::HandedData;
 use crate::output::Output;
 use clap::Subcommand;
 
@@ -65,7 +65,7 @@ pub(crate) enum Command {
 
 impl Command {
     /// Does it on data that a program hands over, where it takes data.
-    pub(crate) fn run_on(self, handed: Handed, output: &Output) -> anyhow::Result<()> {
+    pub(crate) fn run_on(self, handed: HandedData, output: &Output) -> anyhow::Result<()> {
         match self {
             Self::Train(command) => command.run_on(handed, output),
             Self::Erm(command) => command.run_on(handed, output),
@@ -83,7 +83,7 @@ impl Command {
             | Self::Erm(_)
             | Self::Recommender(_)
             | Self::Typeahead(_)
-            | Self::Clicks(_)) => command.run_on(Handed::Nothing, output),
+            | Self::Clicks(_)) => command.run_on(HandedData::Nothing, output),
             Self::Resume(command) => command.run(output),
             Self::Report(command) => command.run(output),
             Self::Nearest(command) => command.run(output),

@@ -2,18 +2,18 @@
 
 use crate::command::ledger::LedgerOptions;
 use crate::command::shard::Begin;
-use crate::handed::Handed;
+use crate::handed::{HandedData, OTHER};
 use crate::names::{form_parser, named};
 use crate::output::Output;
-use crate::running::{RunOptions, Trained, note_doubts};
-use crate::summary::{Figure, ModelSummary, Summary};
+use crate::running::{RunOptions, Runnable, Trained, note_doubts};
+use crate::summary::{Figure, ModelSummary};
 use crate::usage::UsageError;
 use clap::Args;
 use organza_data::table::TableForm;
 use organza_recommend::quality::Quality;
 use organza_recommend::settings::{EventSettings, NewestEvents, WeightColumn};
-use organza_recommend::{Method, RecommenderRun, Rules, Settings};
-use organza_train::RunFolder;
+use organza_recommend::{Method, RecommenderData, RecommenderRun, Rules, Settings};
+use organza_train::{Application, Failure};
 use std::path::PathBuf;
 
 /// The budget unless told otherwise.
@@ -127,14 +127,9 @@ pub(crate) struct Recommender {
 }
 
 impl Recommender {
-    pub(crate) fn run_on(self, handed: Handed, output: &Output) -> anyhow::Result<()> {
+    pub(crate) fn run_on(self, handed: HandedData, output: &Output) -> anyhow::Result<()> {
         let settings = self.checked(output)?;
-        let begin = || {
-            RunOptions::begin::<RecommenderRun>(settings, &self.out, output, |settings| {
-                handed.events(settings)
-            })
-        };
-        self.running.train(&self.out, output, begin, |folder, run| show(folder, &run, output))
+        self.running.run::<RecommenderRun>(settings, &self.out, handed, output)
     }
 
     /// Begins a run that is made of shards.
@@ -145,12 +140,7 @@ impl Recommender {
 
     fn checked(&self, output: &Output) -> anyhow::Result<Settings> {
         if let Some(flag) = self.meaningless() {
-            let method = self.method;
-            return Err(UsageError::new(
-                format!("{flag} has no meaning with --method {method}, which is not private"),
-                "leave one of them out",
-            )
-            .into());
+            return Err(UsageError::not_private(flag, self.method).into());
         }
         let settings = self.settings();
         settings.check().map_err(|error| UsageError::setting(&error))?;
@@ -218,28 +208,38 @@ impl Recommender {
 const NOTHING_LEARNED: &str = "nothing was learned of tastes: recommendations find no more than what everybody likes does. More \
     persons or a larger epsilon would help";
 
-/// Writes the summary and the page of a run, and shows what came of it.
-pub(crate) fn show(
-    folder: &RunFolder,
-    trained: &Trained<RecommenderRun>,
-    output: &Output,
-) -> anyhow::Result<()> {
-    let Trained { settings, finished, .. } = trained;
-    let (saved, quality) = (&finished.model.saved, finished.model.quality);
-    let (private, rank) =
-        (finished.certificate.private, saved.choice.as_ref().map(|it| it.eigenvalues.len()));
-    let Quality { persons, recall, popular_recall, .. } = quality;
-    let found = format!("{recall:.3}, by popularity {popular_recall:.3}");
-    let is_none = settings.method != Method::Popularity && persons > 0 && recall <= popular_recall;
-    let told = ModelSummary {
-        figures: vec![
-            Figure::private("items", saved.model.items()).in_run(private).named("items"),
-            Figure::private("rank", rank).named("directions of taste").if_any(),
-            Figure::not_private("quality", quality).shown("Recall@20", found),
-        ],
-        nothing_learned: is_none.then_some(NOTHING_LEARNED),
-        file: ("items.txt", "the items; model.safetensors, what they say of each other"),
-        next: "organza recommend RUN ITEM ...",
-    };
-    Summary::new(folder, trained, told).show(folder, output)
+impl Runnable for RecommenderRun {
+    fn data(settings: &Settings, handed: HandedData) -> Result<RecommenderData, Failure> {
+        match (handed, &settings.data) {
+            (HandedData::Table(table), Some(data)) => {
+                RecommenderData::of_table(settings, data, &table)
+            }
+            (HandedData::Histories(histories, names), _) => {
+                RecommenderData::declared(histories, names).with_titles(settings)
+            }
+            (HandedData::Nothing, _) => Self::read(settings),
+            _ => Err(OTHER.into()),
+        }
+    }
+
+    fn summary(trained: &Trained<Self>, _: &Output) -> ModelSummary {
+        let Trained { settings, finished, .. } = trained;
+        let (saved, quality) = (&finished.model.saved, finished.model.quality);
+        let (private, rank) =
+            (finished.certificate.private, saved.choice.as_ref().map(|it| it.eigenvalues.len()));
+        let Quality { persons, recall, popular_recall, .. } = quality;
+        let found = format!("{recall:.3}, by popularity {popular_recall:.3}");
+        let is_none =
+            settings.method != Method::Popularity && persons > 0 && recall <= popular_recall;
+        ModelSummary {
+            figures: vec![
+                Figure::private("items", saved.model.items()).in_run(private).named("items"),
+                Figure::private("rank", rank).named("directions of taste").if_any(),
+                Figure::not_private("quality", quality).shown("Recall@20", found),
+            ],
+            nothing_learned: is_none.then_some(NOTHING_LEARNED),
+            file: ("items.txt", "the items; model.safetensors, what they say of each other"),
+            next: "organza recommend RUN ITEM ...",
+        }
+    }
 }

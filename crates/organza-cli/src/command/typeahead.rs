@@ -3,17 +3,17 @@
 use crate::canaries::CanaryOptions;
 use crate::command::ledger::LedgerOptions;
 use crate::command::shard::Begin;
-use crate::handed::Handed;
+use crate::handed::HandedData;
 use crate::names::named;
 use crate::output::Output;
-use crate::running::{RunOptions, Trained, note_doubts};
-use crate::summary::{Figure, ModelSummary, Summary};
+use crate::running::{RunOptions, Runnable, Trained, note_doubts};
+use crate::summary::{Figure, ModelSummary};
 use crate::text::{TextOptions, WordOptions};
 use crate::usage::UsageError;
 use clap::Args;
 use organza_data::settings::{DataSettings, SplitSettings};
 use organza_ledger::{Neighbouring, Unit};
-use organza_train::RunFolder;
+use organza_train::Failure;
 use organza_typeahead::{Method, Settings, Text, TypeaheadRun};
 use std::path::PathBuf;
 
@@ -109,15 +109,9 @@ pub(crate) struct Typeahead {
 }
 
 impl Typeahead {
-    pub(crate) fn run_on(self, handed: Handed, output: &Output) -> anyhow::Result<()> {
+    pub(crate) fn run_on(self, handed: HandedData, output: &Output) -> anyhow::Result<()> {
         let settings = self.checked(output)?;
-        let begin = || {
-            RunOptions::begin::<TypeaheadRun>(settings, &self.out, output, |settings| {
-                let source = handed.text(&settings.data, settings.privacy.unit)?;
-                Text::read(settings, source.as_ref())
-            })
-        };
-        self.running.train(&self.out, output, begin, |folder, run| show(folder, &run, output))
+        self.running.run::<TypeaheadRun>(settings, &self.out, handed, output)
     }
 
     /// Begins a run that is made of shards.
@@ -130,14 +124,7 @@ impl Typeahead {
         let settings = self.settings();
         let protects = self.epsilon.is_some() || self.noise_multiplier.is_some();
         if protects && !self.method.is_private() {
-            return Err(UsageError::new(
-                format!(
-                    "a budget has no meaning with --method {}, which is not private",
-                    self.method
-                ),
-                "leave one of them out",
-            )
-            .into());
+            return Err(UsageError::not_private("a budget", self.method).into());
         }
         if let Some(problem) = self.words.contradiction(&settings.data) {
             return Err(UsageError::new(problem, "see `organza typeahead --help`").into());
@@ -179,31 +166,33 @@ impl Typeahead {
 const NOTHING_LEARNED: &str = "nothing was learned of what follows what: the words that are offered are found no more often than the \
     most frequent ones are. More writers, a larger epsilon or a public vocabulary would help";
 
-/// Writes the summary and the page of a run, and shows what came of it.
-pub(crate) fn show(
-    folder: &RunFolder,
-    trained: &Trained<TypeaheadRun>,
-    output: &Output,
-) -> anyhow::Result<()> {
-    let Trained { settings, finished, .. } = trained;
-    let (typeahead, quality) = (&finished.model.typeahead, finished.model.quality);
-    let private = finished.certificate.private;
-    let found = quality.map(|it| {
-        format!(
-            "first {:.3}, by frequency {:.3}; among three {:.3}",
-            it.first, it.first_alone, it.three
-        )
-    });
-    let is_none = settings.method != Method::Unigrams
-        && quality.is_some_and(|it| it.words > 0 && it.first <= it.first_alone);
-    let told = ModelSummary {
-        figures: vec![
-            Figure::private("words", typeahead.words().len()).in_run(private).named("words"),
-            Figure::not_private("quality", quality).shown("next word", found.unwrap_or_default()),
-        ],
-        nothing_learned: is_none.then_some(NOTHING_LEARNED),
-        file: ("model.arpa", "the model for KenLM and others; model.safetensors, all of it"),
-        next: "organza complete RUN TEXT",
-    };
-    Summary::new(folder, trained, told).show(folder, output)
+impl Runnable for TypeaheadRun {
+    fn data(settings: &Settings, handed: HandedData) -> Result<Text, Failure> {
+        let source = handed.text(&settings.data, settings.privacy.unit)?;
+        Text::read(settings, source.as_ref())
+    }
+
+    fn summary(trained: &Trained<Self>, _: &Output) -> ModelSummary {
+        let Trained { settings, finished, .. } = trained;
+        let (typeahead, quality) = (&finished.model.typeahead, finished.model.quality);
+        let private = finished.certificate.private;
+        let found = quality.map(|it| {
+            format!(
+                "first {:.3}, by frequency {:.3}; among three {:.3}",
+                it.first, it.first_alone, it.three
+            )
+        });
+        let is_none = settings.method != Method::Unigrams
+            && quality.is_some_and(|it| it.words > 0 && it.first <= it.first_alone);
+        ModelSummary {
+            figures: vec![
+                Figure::private("words", typeahead.words().len()).in_run(private).named("words"),
+                Figure::not_private("quality", quality)
+                    .shown("next word", found.unwrap_or_default()),
+            ],
+            nothing_learned: is_none.then_some(NOTHING_LEARNED),
+            file: ("model.arpa", "the model for KenLM and others; model.safetensors, all of it"),
+            next: "organza complete RUN TEXT",
+        }
+    }
 }

@@ -11,18 +11,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use support::{Outcome, Run};
+use support::{Outcome, done, organza_in};
 use tempfile::tempdir;
-
-fn organza_in(folder: &Path, line: &str) -> Outcome {
-    Run::new(line).in_folder(folder).run()
-}
-
-fn done(folder: &Path, line: &str) -> Outcome {
-    let outcome = organza_in(folder, line);
-    assert_eq!(outcome.code, Some(0), "{line}: {}", outcome.stderr);
-    outcome
-}
 
 fn refused(folder: &Path, line: &str, said: &str) {
     let outcome = organza_in(folder, line);

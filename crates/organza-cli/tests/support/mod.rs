@@ -45,6 +45,32 @@ pub(crate) fn organza(line: &str) -> Outcome {
     Run::new(line).run()
 }
 
+/// The same in a folder.
+pub(crate) fn organza_in(folder: &Path, line: &str) -> Outcome {
+    Run::new(line).in_folder(folder).run()
+}
+
+/// The same, which has to succeed.
+pub(crate) fn done(folder: &Path, line: &str) -> Outcome {
+    let outcome = organza_in(folder, line);
+    assert_eq!(outcome.code, Some(0), "{line}: {}", outcome.stderr);
+    outcome
+}
+
+/// What a file holds.
+pub(crate) fn json(path: &Path) -> serde_json::Value {
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+/// The names of all that is in a folder, in order.
+pub(crate) fn names_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
 impl Run {
     pub(crate) fn new(line: &str) -> Self {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files");

@@ -22,7 +22,7 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// A file to read: where it is and what its text is called.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Named<'a> {
+pub(crate) struct NamedFile<'a> {
     pub(crate) file: &'a Path,
     pub(crate) name: &'a str,
 }
@@ -30,7 +30,7 @@ pub(crate) struct Named<'a> {
 /// Shows every line of `input`, decompressed if it begins like gzip or zstd.
 pub(crate) fn each_line(
     input: impl Read,
-    named: Named<'_>,
+    named: NamedFile<'_>,
     visit: &mut Visit<'_>,
 ) -> Result<(), DataError> {
     each_line_within(input, named, LONGEST_LINE, visit)
@@ -38,7 +38,7 @@ pub(crate) fn each_line(
 
 fn each_line_within(
     input: impl Read,
-    named: Named<'_>,
+    named: NamedFile<'_>,
     longest: usize,
     visit: &mut Visit<'_>,
 ) -> Result<(), DataError> {
@@ -160,7 +160,7 @@ mod tests {
 
     fn lines(input: impl Read) -> Result<Vec<(u64, String)>, DataError> {
         let mut all = Vec::new();
-        let named = Named { file: Path::new("some.txt"), name: "some.txt" };
+        let named = NamedFile { file: Path::new("some.txt"), name: "some.txt" };
         each_line_within(input, named, LIMIT, &mut |line| {
             if let Some(problem) = line.problem {
                 return Err(DataError::line(line.place, problem.clone()));
@@ -226,7 +226,7 @@ mod tests {
         let input = format!("one\n{long}\ntwo\n\0\nthree\n{long}");
         let input = [b"\xff\n", input.as_bytes()].concat();
         let (mut texts, mut problems) = (Vec::new(), Vec::new());
-        let named = Named { file: Path::new("some.txt"), name: "some.txt" };
+        let named = NamedFile { file: Path::new("some.txt"), name: "some.txt" };
         each_line_within(&input[..], named, LIMIT, &mut |line| {
             match line.problem {
                 Some(_) => problems.push(line.place.line),

@@ -7,7 +7,7 @@ mod table;
 
 pub use brown::{BROWN_PACKAGE, Brown, BrownCounts};
 pub use lines::LONGEST_LINE;
-pub(crate) use lines::{Named, each_line, unpacked};
+pub(crate) use lines::{NamedFile, each_line, unpacked};
 pub(crate) use path::{TextPath, files, inner_name, reading};
 pub use path::{of_table, open, open_columns};
 pub use table::{TextColumns, refuse_table};

@@ -1,6 +1,6 @@
 //! Text at a path: a file, a folder of files, or standard input.
 
-use super::lines::{Named, each_line};
+use super::lines::{NamedFile, each_line};
 use super::table::TextTable;
 use super::{Brown, TextColumns, TextSource, Visit};
 use crate::DataError;
@@ -62,7 +62,7 @@ impl TextSource for TextPath {
             let input = File::open(&file).map_err(DataError::read(&file))?;
             let name = inner_name(&self.path, &file);
             let input = Reader::new(input, reading(&file, &name, false));
-            each_line(input, Named { file: &file, name: &name }, visit)?;
+            each_line(input, NamedFile { file: &file, name: &name }, visit)?;
         }
         Ok(())
     }
@@ -123,7 +123,7 @@ pub(crate) struct StandardInput;
 impl TextSource for StandardInput {
     fn each_line(&self, visit: &mut Visit<'_>) -> Result<(), DataError> {
         let name = "standard input";
-        let named = Named { file: Path::new(name), name };
+        let named = NamedFile { file: Path::new(name), name };
         each_line(io::stdin().lock(), named, visit)
     }
 }

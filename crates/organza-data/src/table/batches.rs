@@ -24,17 +24,17 @@ pub type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Se
 
 /// Batches that a program has handed over, until they are read.
 #[derive(Clone)]
-pub(super) struct Handed(Arc<Mutex<Option<Batches>>>);
+pub(super) struct HandedBatches(Arc<Mutex<Option<Batches>>>);
 
-impl Handed {
+impl HandedBatches {
     pub(super) fn new(batches: Batches) -> Self {
         Self(Arc::new(Mutex::new(Some(batches))))
     }
 }
 
-impl fmt::Debug for Handed {
+impl fmt::Debug for HandedBatches {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Handed")
+        formatter.write_str("HandedBatches")
     }
 }
 
@@ -91,7 +91,7 @@ impl Reading<'_> {
     /// The same for batches that a program hands over.
     pub(super) fn each_handed(
         mut self,
-        handed: &Handed,
+        handed: &HandedBatches,
         visit: &mut VisitRow<'_>,
     ) -> Result<(), DataError> {
         let file = self.place.file.clone();

@@ -1,7 +1,7 @@
 //! JSON lines: an object a line, plain or packed.
 
 use super::{Reading, TableRow, VisitRow};
-use crate::source::{Named, each_line, unpacked};
+use crate::source::{NamedFile, each_line, unpacked};
 use crate::{DataError, LineProblem};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
@@ -29,7 +29,7 @@ impl Reading<'_> {
         visit: &mut VisitRow<'_>,
     ) -> Result<(), DataError> {
         let Self { name, place, columns, .. } = self;
-        each_line(input, Named { file: &place.file, name }, &mut |line| {
+        each_line(input, NamedFile { file: &place.file, name }, &mut |line| {
             let row = |fields| TableRow { name, place: line.place, fields };
             if let Some(problem) = line.problem {
                 return visit(row(Err(problem.clone())));

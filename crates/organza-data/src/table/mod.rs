@@ -63,7 +63,7 @@ pub struct Table {
     /// What the columns are called, where files of CSV or TSV do not say it.
     header: Option<Vec<String>>,
     #[cfg(feature = "parquet")]
-    handed: Option<batches::Handed>,
+    handed: Option<batches::HandedBatches>,
 }
 
 impl Table {
@@ -101,7 +101,7 @@ impl Table {
     /// A table that a program hands over, in batches of rows. It is read once.
     #[cfg(feature = "parquet")]
     pub fn handed(batches: Batches) -> Self {
-        let (path, handed) = (HANDED_OVER.into(), Some(batches::Handed::new(batches)));
+        let (path, handed) = (HANDED_OVER.into(), Some(batches::HandedBatches::new(batches)));
         Self { path, form: Some(TableForm::Arrow), header: None, handed }
     }
 

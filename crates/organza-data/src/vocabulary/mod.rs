@@ -86,10 +86,6 @@ pub trait VocabularySource {
     fn vocabulary(&self, text: &TokenisedText) -> Result<VocabularyRelease, DataError>;
 }
 
-fn fact(value: String) -> PublicFact {
-    PublicFact { name: "vocabulary".into(), value }
-}
-
 /// A public file with one word a line. The text is not looked at.
 #[derive(Clone, Debug)]
 pub struct FromFile {
@@ -136,11 +132,14 @@ impl VocabularySource for FromFile {
         }
         let print: String = hash.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
         let name = self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy();
-        let fact = fact(format!(
-            "{} words from the file `{name}`, which was declared public (its words have the SHA-256 \
+        let fact = PublicFact::new(
+            "vocabulary",
+            format!(
+                "{} words from the file `{name}`, which was declared public (its words have the SHA-256 \
              {print}...)",
-            vocabulary.len()
-        ));
+                vocabulary.len()
+            ),
+        );
         Ok(VocabularyRelease { vocabulary, fact })
     }
 }
@@ -192,7 +191,7 @@ impl VocabularySource for DeclaredPublic {
         }
         let vocabulary =
             Vocabulary::new(words.into_iter().map(|(word, _)| word.clone()).collect())?;
-        let fact = fact(self.statement(vocabulary.len()));
+        let fact = PublicFact::new("vocabulary", self.statement(vocabulary.len()));
         Ok(VocabularyRelease { vocabulary, fact })
     }
 }

@@ -1,7 +1,7 @@
 //! Training on counts drawn from a known law: what it finds, what noise and a bar do to it.
 
 use super::*;
-use crate::{ExpectedLoss, Held};
+use crate::{ExpectedLoss, HeldOutSample};
 
 const WORDS: usize = 120;
 const TOPICS: usize = 5;
@@ -94,7 +94,7 @@ fn true_loss(parameters: &[f32], signal: f64) -> f64 {
     for (first, inputs) in inputs.iter().enumerate() {
         for second in 0..WORDS {
             let weight = mean(first, second, signal) * if first == second { 2.0 } else { 1.0 };
-            held.push(Held { inputs, positive: second as u32, weight });
+            held.push(HeldOutSample { inputs, positive: second as u32, weight });
         }
     }
     let model = model();

@@ -3,7 +3,7 @@
 
 use super::tests::Random;
 use super::*;
-use crate::{ExpectedLoss, Held};
+use crate::{ExpectedLoss, HeldOutSample};
 
 const TOPICS: usize = 12;
 const NEGATIVES: u32 = 8;
@@ -62,7 +62,7 @@ fn true_loss(words: usize, parameters: &[f32]) -> f64 {
     for (first, inputs) in inputs.iter().enumerate() {
         for second in 0..words {
             let weight = mean(words, first, second) * if first == second { 2.0 } else { 1.0 };
-            held.push(Held { inputs, positive: second as u32, weight });
+            held.push(HeldOutSample { inputs, positive: second as u32, weight });
         }
     }
     let (model, weights) = (model(words), vec![1.0; words]);

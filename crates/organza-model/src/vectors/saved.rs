@@ -1,21 +1,20 @@
 //! A whole model in one file: safetensors with what is to be known about it in the header.
 
 use super::{Vectors, VectorsError};
-use crate::tensors::tensor_header;
+use crate::tensors::Tensors;
 use crate::word_vectors::{Layout, WordVectors};
 use organza_ledger::atomic::{Readers, write};
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
-
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufReader, Read, Write};
+use std::io::{BufReader, Read};
 use std::path::Path;
 
 /// The version of the file's format, and the key in its metadata that holds it.
 const FORMAT: (&str, &str) = ("organza_format", "1");
 /// The largest header that is read. Ours have some hundred bytes.
 const LARGEST_HEADER: u64 = 1 << 20;
-/// Values that are turned into bytes, or back, at a time.
+/// Values that are read at a time.
 const BLOCK: usize = 1 << 14;
 
 /// A model of word vectors with its parameters, as it stands in a safetensors file.
@@ -50,20 +49,16 @@ impl SavedModel {
             let (words, dimensions) = (model.words() as usize, model.dimensions());
             return Err(VectorsError::Size { words, dimensions, values: parameters.len() });
         }
-        let header = header(model, metadata);
-        write(path, Readers::Usual, |writer| {
-            writer.write_all(&header)?;
-            let mut bytes = Vec::with_capacity(BLOCK * size_of::<f32>());
-            for block in parameters.chunks(BLOCK) {
-                bytes.clear();
-                for value in block {
-                    bytes.extend_from_slice(&value.to_le_bytes());
-                }
-                writer.write_all(&bytes)?;
-            }
-            Ok(())
-        })
-        .map_err(VectorsError::file("write", path))
+        let mut metadata = metadata.clone();
+        metadata.insert(FORMAT.0.to_owned(), FORMAT.1.to_owned());
+        let (mut all, mut rest) = (Tensors::default(), parameters);
+        for (name, shape) in tensors(model) {
+            let (values, after) = rest.split_at(shape.iter().product());
+            all.add(name, shape, values);
+            rest = after;
+        }
+        write(path, Readers::Usual, |writer| all.write(&metadata, writer))
+            .map_err(VectorsError::file("write", path))
     }
 
     /// Reads what [`SavedModel::write`] has written.
@@ -132,14 +127,6 @@ fn tensors(model: &WordVectors) -> Vec<(&'static str, Vec<usize>)> {
             vec![("target", vectors.clone()), ("context", vectors), ("bias", vec![words])]
         }
     }
-}
-
-/// What stands before the values.
-fn header(model: &WordVectors, metadata: &BTreeMap<String, String>) -> Vec<u8> {
-    let mut metadata = metadata.clone();
-    metadata.insert(FORMAT.0.to_owned(), FORMAT.1.to_owned());
-    let tensors = tensors(model).into_iter().map(|(name, shape)| (name, Dtype::F32, shape));
-    tensor_header(&metadata, tensors)
 }
 
 /// The model whose tensors the header describes.

@@ -13,9 +13,9 @@ const INPUTS_AT_ONCE: usize = 16;
 /// so many of them.
 const WORDS_AT_MOST: usize = 4096;
 
-/// Held-out text: input words, the word seen beside them, and how often that was so.
+/// HeldOutSample-out text: input words, the word seen beside them, and how often that was so.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Held<'a> {
+pub struct HeldOutSample<'a> {
     /// The words on the input side: for skip-gram one.
     pub inputs: &'a [u32],
     /// The word that was seen beside them.
@@ -75,7 +75,11 @@ impl<'a> ExpectedLoss<'a> {
     ///
     /// # Errors
     /// When samples belong to another model, or all of them weigh nothing.
-    pub fn mean(&self, weights: &dyn ReadRows, held: &[Held<'_>]) -> Result<f64, ModelError> {
+    pub fn mean(
+        &self,
+        weights: &dyn ReadRows,
+        held: &[HeldOutSample<'_>],
+    ) -> Result<f64, ModelError> {
         for sample in held {
             if sample.inputs.is_empty() {
                 return Err(ModelError::NoInput);
@@ -84,9 +88,9 @@ impl<'a> ExpectedLoss<'a> {
             self.model.check_words(&[sample.positive])?;
         }
         let weight = total("the weights of samples", held.iter().map(|sample| sample.weight))?;
-        let mut sorted: Vec<&Held<'_>> = held.iter().collect();
+        let mut sorted: Vec<&HeldOutSample<'_>> = held.iter().collect();
         sorted.par_sort_by_key(|sample| sample.inputs);
-        let groups: Vec<&[&Held<'_>]> =
+        let groups: Vec<&[&HeldOutSample<'_>]> =
             sorted.chunk_by(|left, right| left.inputs == right.inputs).collect();
         // Each sum has its own place, so they are added in the same order on any number of threads.
         let sums: Vec<[f64; INPUTS_AT_ONCE]> = groups
@@ -104,7 +108,7 @@ impl<'a> ExpectedLoss<'a> {
 struct Groups<'a> {
     expected: &'a ExpectedLoss<'a>,
     weights: &'a dyn ReadRows,
-    groups: &'a [&'a [&'a Held<'a>]],
+    groups: &'a [&'a [&'a HeldOutSample<'a>]],
     /// The number of this group of inputs, which says where it starts in a wide vocabulary.
     turn: usize,
 }
@@ -112,7 +116,12 @@ struct Groups<'a> {
 impl Groups<'_> {
     /// The weighted sum over the samples of a group of softplus(-z), and their weight.
     #[inline(always)]
-    fn positives<S: Simd>(&self, simd: S, group: &[&Held<'_>], input: &[f32]) -> (f64, f64) {
+    fn positives<S: Simd>(
+        &self,
+        simd: S,
+        group: &[&HeldOutSample<'_>],
+        input: &[f32],
+    ) -> (f64, f64) {
         let (mut sum, mut weight) = (0.0, 0.0);
         for block in group.chunks(LANES) {
             let mut margins = [0.0; LANES];

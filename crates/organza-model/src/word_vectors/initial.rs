@@ -96,7 +96,7 @@ pub fn frequency_bias(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ExpectedLoss, Held};
+    use crate::{ExpectedLoss, HeldOutSample};
 
     #[test]
     fn starts_fill_the_right_tables() {
@@ -123,8 +123,12 @@ mod tests {
         let counts = [7.0, 1.0, 20.0, 4.0];
         let negative_weights = [2.0, 1.0, 1.0, 3.0];
         let model = WordVectors::new(Layout::TwoTables, 4, 2).expect("a good size");
-        let held: Vec<Held<'_>> = (0..4)
-            .map(|word| Held { inputs: &[0], positive: word, weight: counts[word as usize] })
+        let held: Vec<HeldOutSample<'_>> = (0..4)
+            .map(|word| HeldOutSample {
+                inputs: &[0],
+                positive: word,
+                weight: counts[word as usize],
+            })
             .collect();
         let loss = |bias: &[f32]| {
             let mut parameters = vec![0.0; model.parameters()];

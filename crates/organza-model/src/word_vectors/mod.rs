@@ -4,7 +4,7 @@ mod expected;
 mod gradient;
 mod initial;
 
-pub use expected::{ExpectedLoss, Held};
+pub use expected::{ExpectedLoss, HeldOutSample};
 pub use gradient::{Sample, Scratch};
 pub use initial::frequency_bias;
 

@@ -166,7 +166,7 @@ impl<A: Application<Task: WithPublic> + Sync> Application for Compared<A> {
         let mut facts = A::public_facts(&settings.of, data)?;
         if let ComparedMethod::Projected(PublicSubspace { samples, .. }) = settings.method {
             let value = format!("at most {samples} {}", A::Task::public_samples());
-            facts.push(PublicFact { name: "public samples".to_owned(), value });
+            facts.push(PublicFact::new("public samples", value));
         }
         Ok(facts)
     }

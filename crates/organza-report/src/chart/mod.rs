@@ -12,7 +12,7 @@ mod stack;
 pub use bars::{Bar, Bars};
 pub use lines::{Chart, Line};
 pub use map::{Map, Place};
-pub use named::Named;
+pub use named::NamedBars;
 pub use ruler::{Axis, Scale};
 pub use stack::{Piece, Stack};
 

@@ -17,7 +17,7 @@ const FIGURE: f64 = 56.0;
 
 /// Values by name, such as the coefficients of a model.
 #[derive(Clone, Debug)]
-pub struct Named {
+pub struct NamedBars {
     /// What they show.
     pub title: String,
     /// What the values measure.
@@ -26,7 +26,7 @@ pub struct Named {
     pub values: Vec<(String, f64)>,
 }
 
-impl Named {
+impl NamedBars {
     fn finite(&self) -> impl Iterator<Item = &(String, f64)> {
         self.values.iter().filter(|(_, value)| value.is_finite())
     }
@@ -36,7 +36,7 @@ impl Named {
     }
 }
 
-impl Draw for Named {
+impl Draw for NamedBars {
     fn title(&self) -> &str {
         &self.title
     }
@@ -108,7 +108,7 @@ mod tests {
     fn bars_go_to_both_sides_of_zero_and_tell_their_values() {
         let values = [("age", 1.5), ("hours", -0.5), ("nothing", f64::NAN)];
         let values = values.map(|(name, value)| (name.to_owned(), value)).to_vec();
-        let named = Named { title: "t".to_owned(), measure: "coefficient".to_owned(), values };
+        let named = NamedBars { title: "t".to_owned(), measure: "coefficient".to_owned(), values };
         let svg = inline(&named);
         assert!(svg.contains("data-tip=\"age: coefficient 1.5\""), "{svg}");
         assert!(svg.contains("class=\"point bar s1\""), "a value below zero has another color");

@@ -217,7 +217,7 @@ impl Application for Network {
     ) -> Result<Vec<PublicFact>, Failure> {
         let tables = settings.tables.iter().map(|table| {
             let value = format!("{} rows of {}", table.rows, table.dimensions);
-            PublicFact { name: format!("table {}", table.name), value }
+            PublicFact::new(format!("table {}", table.name), value)
         });
         Ok(tables.collect())
     }

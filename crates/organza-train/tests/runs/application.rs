@@ -70,7 +70,7 @@ impl Application for Factors {
     }
 
     fn public_facts(_: &EngineSettings, _: &Ratings) -> Result<Vec<PublicFact>, Failure> {
-        Ok(vec![PublicFact { name: "items".into(), value: ITEMS.to_string() }])
+        Ok(vec![PublicFact::new("items", ITEMS.to_string())])
     }
 
     fn phases<'a>(_: &'a EngineSettings, _: &'a Ratings) -> Result<Vec<Phase<'a>>, Failure> {

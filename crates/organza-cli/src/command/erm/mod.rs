@@ -3,16 +3,16 @@
 mod bounds;
 mod options;
 
-use crate::handed::Handed;
+use crate::handed::{HandedData, OTHER};
 use crate::output::Output;
-use crate::running::{RunOptions, Trained, note_doubts};
-use crate::summary::{Figure, ModelSummary, Summary};
+use crate::running::{RunOptions, Runnable, Trained, note_doubts};
+use crate::summary::{Figure, ModelSummary};
 use crate::usage::UsageError;
 use bounds::Bounds;
 use clap::{Args, Subcommand};
 use options::Options;
-use organza_erm::{Fitted, LARGEST_INDEX, Linear, Loss, Method, Scores, Settings};
-use organza_train::RunFolder;
+use organza_erm::{Fitted, LARGEST_INDEX, Linear, LinearData, Loss, Method, Scores, Settings};
+use organza_train::Failure;
 use std::path::PathBuf;
 
 const PROMISE: &str = "\
@@ -57,25 +57,20 @@ enum Ask {
 }
 
 impl Erm {
-    pub(crate) fn run_on(self, handed: Handed, output: &Output) -> anyhow::Result<()> {
+    pub(crate) fn run_on(self, handed: HandedData, output: &Output) -> anyhow::Result<()> {
         match &self.ask {
             Some(Ask::Bounds(bounds)) => bounds.run(output),
             None => self.fit(handed, output),
         }
     }
 
-    fn fit(&self, handed: Handed, output: &Output) -> anyhow::Result<()> {
+    fn fit(&self, handed: HandedData, output: &Output) -> anyhow::Result<()> {
         let settings = self.options.settings()?;
         settings.check().map_err(|error| UsageError::setting(&error))?;
         self.options.check_groups(settings.method)?;
         self.notes(&settings, output);
         note_doubts(&settings, output);
-        let begin = || {
-            RunOptions::begin::<Linear<'_>>(settings, &self.out, output, |settings| {
-                handed.rows(settings)
-            })
-        };
-        self.running.train(&self.out, output, begin, |folder, run| show(folder, &run, output))
+        self.running.run::<Linear<'_>>(settings, &self.out, handed, output)
     }
 
     /// What a person should know before the result.
@@ -107,49 +102,54 @@ impl Erm {
 const NOTHING_LEARNED: &str = "nothing was learned: the loss is no better than that of a constant. A larger epsilon, more \
     rows, fewer features, or a --bound and --label-bound that fit the data would help";
 
-/// Writes the summary and the page of a fit, and shows what came of it.
-pub(super) fn show(
-    folder: &RunFolder,
-    trained: &Trained<Linear<'_>>,
-    output: &Output,
-) -> anyhow::Result<()> {
-    let Trained { settings, finished, .. } = trained;
-    let Fitted { model, train, test, sparsity, .. } = &finished.model;
-    if finished.certificate.public.iter().any(|fact| fact.value.ends_with(LARGEST_INDEX)) {
-        output.note(format_args!(
-            "{} features, {LARGEST_INDEX}: it is declared public on the certificate; give --features to declare it \
-             yourself",
-            model.features()
-        ));
+impl Runnable for Linear<'_> {
+    fn data(settings: &Settings, handed: HandedData) -> Result<LinearData<'static>, Failure> {
+        Ok(match handed {
+            HandedData::Nothing => LinearData::read(settings)?,
+            HandedData::Table(table) => LinearData::of_table(settings, &table)?,
+            HandedData::Rows(rows, features) => LinearData::owned(settings, rows, features)?,
+            HandedData::Histories(..) => return Err(OTHER.into()),
+        })
     }
-    let mut figures = vec![
-        Figure::private("model", settings.model).named("model"),
-        Figure::private("claimed_epsilon", finished.certificate.claimed_epsilon),
-        Figure::measured("train_loss", "training loss", train.loss, ""),
-        Figure::measured("test_loss", "test loss", test.as_ref().map(|test| test.loss), "")
-            .if_any(),
-    ];
-    let fields = ["test_accuracy", "test_auc", "test_r_squared", "test_deviance"];
-    let named = test.iter().flat_map(Scores::named).zip(fields);
-    figures.extend(named.map(|((name, value), field)| {
-        Figure::measured(field, &format!("test {name}"), value, "").if_any()
-    }));
-    if settings.model == Loss::Sigmoid {
-        let gradient = train.squared_gradient;
-        let figure = Figure::not_private("train_squared_gradient", gradient);
-        figures.push(figure.shown("squared gradient", format!("{gradient:.3e}")));
+
+    fn summary(trained: &Trained<Self>, output: &Output) -> ModelSummary {
+        let Trained { settings, finished, .. } = trained;
+        let Fitted { model, train, test, sparsity, .. } = &finished.model;
+        if finished.certificate.public.iter().any(|fact| fact.value.ends_with(LARGEST_INDEX)) {
+            output.note(format_args!(
+                "{} features, {LARGEST_INDEX}: it is declared public on the certificate; give --features to declare it \
+                 yourself",
+                model.features()
+            ));
+        }
+        let mut figures = vec![
+            Figure::private("model", settings.model).named("model"),
+            Figure::private("claimed_epsilon", finished.certificate.claimed_epsilon),
+            Figure::measured("train_loss", "training loss", train.loss, ""),
+            Figure::measured("test_loss", "test loss", test.as_ref().map(|test| test.loss), "")
+                .if_any(),
+        ];
+        let fields = ["test_accuracy", "test_auc", "test_r_squared", "test_deviance"];
+        let named = test.iter().flat_map(Scores::named).zip(fields);
+        figures.extend(named.map(|((name, value), field)| {
+            Figure::measured(field, &format!("test {name}"), value, "").if_any()
+        }));
+        if settings.model == Loss::Sigmoid {
+            let gradient = train.squared_gradient;
+            let figure = Figure::not_private("train_squared_gradient", gradient);
+            figures.push(figure.shown("squared gradient", format!("{gradient:.3e}")));
+        }
+        if let Some(sparsity) = sparsity {
+            let figure = Figure::not_private("group_sparsity", sparsity);
+            figures.push(figure.shown("group sparsity", sparsity.most.to_string()));
+        }
+        figures.extend([Figure::not_private("train", train), Figure::not_private("test", test)]);
+        let scores = test.as_ref().unwrap_or(train);
+        ModelSummary {
+            figures,
+            nothing_learned: (scores.loss >= scores.constant_loss).then_some(NOTHING_LEARNED),
+            file: ("coefficients.csv", "the coefficients"),
+            next: "organza predict RUN --data new-rows",
+        }
     }
-    if let Some(sparsity) = sparsity {
-        let figure = Figure::not_private("group_sparsity", sparsity);
-        figures.push(figure.shown("group sparsity", sparsity.most.to_string()));
-    }
-    figures.extend([Figure::not_private("train", train), Figure::not_private("test", test)]);
-    let scores = test.as_ref().unwrap_or(train);
-    let told = ModelSummary {
-        figures,
-        nothing_learned: (scores.loss >= scores.constant_loss).then_some(NOTHING_LEARNED),
-        file: ("coefficients.csv", "the coefficients"),
-        next: "organza predict RUN --data new-rows",
-    };
-    Summary::new(folder, trained, told).show(folder, output)
 }

@@ -3,14 +3,14 @@
 mod options;
 
 use crate::command::shard::Begin;
-use crate::running::{RunOptions, Trained, note_doubts};
-use crate::summary::{Figure, ModelSummary, Summary};
+use crate::running::{RunOptions, Runnable, Trained, note_doubts};
+use crate::summary::{Figure, ModelSummary, show};
 use crate::usage::UsageError;
-use crate::{arguments::Arguments, handed::Handed, output::Output};
+use crate::{arguments::Arguments, handed::HandedData, output::Output};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory};
 pub(crate) use options::{BudgetAndMethod, Options};
-use organza_train::RunFolder;
+use organza_train::Failure;
 use organza_words::settings::{Method, Settings};
 use organza_words::{Text, Words};
 use std::path::PathBuf;
@@ -58,21 +58,18 @@ pub(crate) struct Train {
 }
 
 impl Train {
-    pub(crate) fn run_on(self, handed: Handed, output: &Output) -> anyhow::Result<()> {
+    pub(crate) fn run_on(self, handed: HandedData, output: &Output) -> anyhow::Result<()> {
         let settings = self.checked(output)?;
         let why = self.options.why(&self.asked, &settings);
         note_doubts(&settings, output);
         let begin = || {
-            let session = RunOptions::begin::<Words>(settings, &self.out, output, |settings| {
-                let source = handed.text(&settings.data, settings.privacy.unit)?;
-                Text::read(settings, source.as_ref())
-            })?;
+            let session = RunOptions::begin::<Words>(settings, &self.out, handed, output)?;
             if let Some(why) = why {
                 output.note(why);
             }
             Ok(session)
         };
-        self.running.train(&self.out, output, begin, |folder, run| show(folder, &run, output))
+        self.running.train(&self.out, output, begin, show)
     }
 }
 
@@ -112,32 +109,36 @@ fn wrong_usage(kind: ErrorKind, problem: &str, output: &Output) -> anyhow::Resul
 const NOTHING_LEARNED: &str = "nothing was learned: the test loss is no better than that of word frequencies. Fewer words \
     (--vocabulary-size), a larger epsilon or more text would help, and so would a smaller unit, if its promise is enough";
 
-/// Writes the summary and the page of a run, and shows what came of it.
-pub(crate) fn show(
-    folder: &RunFolder,
-    trained: &Trained<Words>,
-    output: &Output,
-) -> anyhow::Result<()> {
-    let Trained { settings, finished, .. } = trained;
-    let losses = finished.curve.last().map(|point| point.losses);
-    let simple = finished.model.frequency_loss;
-    let select = (settings.method == Method::Sparse).then_some(settings.selection.rule);
-    let told = ModelSummary {
-        figures: vec![
-            Figure::private("select", select).named("selection").if_any(),
-            Figure::measured("train_loss", "training loss", losses.map(|it| it.train), ""),
-            Figure::measured(
-                "validation_loss",
-                "validation loss",
-                losses.map(|it| it.validation),
-                "",
+impl Runnable for Words {
+    fn data(settings: &Settings, handed: HandedData) -> Result<Text, Failure> {
+        let source = handed.text(&settings.data, settings.privacy.unit)?;
+        Text::read(settings, source.as_ref())
+    }
+
+    fn summary(trained: &Trained<Self>, _: &Output) -> ModelSummary {
+        let Trained { settings, finished, .. } = trained;
+        let losses = finished.curve.last().map(|point| point.losses);
+        let simple = finished.model.frequency_loss;
+        let select = (settings.method == Method::Sparse).then_some(settings.selection.rule);
+        ModelSummary {
+            figures: vec![
+                Figure::private("select", select).named("selection").if_any(),
+                Figure::measured("train_loss", "training loss", losses.map(|it| it.train), ""),
+                Figure::measured(
+                    "validation_loss",
+                    "validation loss",
+                    losses.map(|it| it.validation),
+                    "",
+                ),
+                Figure::measured("test_loss", "test loss", losses.map(|it| it.test), ""),
+                Figure::measured("frequency_loss", "word frequencies", simple, ""),
+            ],
+            nothing_learned: losses.is_some_and(|it| it.test >= simple).then_some(NOTHING_LEARNED),
+            file: (
+                "vectors.txt",
+                "word vectors for word2vec readers; vectors.bin, the same, binary",
             ),
-            Figure::measured("test_loss", "test loss", losses.map(|it| it.test), ""),
-            Figure::measured("frequency_loss", "word frequencies", simple, ""),
-        ],
-        nothing_learned: losses.is_some_and(|it| it.test >= simple).then_some(NOTHING_LEARNED),
-        file: ("vectors.txt", "word vectors for word2vec readers; vectors.bin, the same, binary"),
-        next: "organza nearest RUN WORD",
-    };
-    Summary::new(folder, trained, told).show(folder, output)
+            next: "organza nearest RUN WORD",
+        }
+    }
 }
