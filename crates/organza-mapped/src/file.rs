@@ -4,7 +4,7 @@ use crate::ahead::{Ahead, PAGE};
 use crate::map::Map;
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use std::fs::{self, File, TryLockError};
-use std::io::{BufWriter, Error, ErrorKind, Result, Write};
+use std::io::{Error, ErrorKind, Result, Write};
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::path::Path;
@@ -12,9 +12,6 @@ use tempfile::{Builder, NamedTempFile};
 
 /// How the names of files begin that are not kept yet, or were left behind by a process that was killed.
 pub const UNFINISHED: &str = ".organza-tables-";
-
-/// Bytes that are written at a time when a file is made.
-const BLOCK: usize = 1 << 20;
 
 /// Numbers in a file, after room for a header, as a slice.
 ///
@@ -52,17 +49,16 @@ impl<T: Pod> Mapped<T> {
         }
         remove_abandoned(folder)?;
         let file = locked(folder)?;
-        let mut writer = BufWriter::with_capacity(BLOCK, file.as_file());
-        writer.write_all(&vec![0; head])?;
+        let mut writer = file.as_file();
+        write_pages(&mut writer, &vec![0; head])?;
         let mut numbers = vec![T::zeroed(); piece.min(length)];
         let mut left = length;
         while left > 0 {
             let numbers = &mut numbers[..piece.min(left)];
             fill(numbers)?;
-            writer.write_all(cast_slice(numbers))?;
+            write_pages(&mut writer, cast_slice(numbers))?;
             left -= numbers.len();
         }
-        writer.into_inner().map_err(|error| error.into_error())?;
         let map = Map::new(file.as_file())?;
         map.in_order(false);
         Ok(Self { map, file, head, numbers: PhantomData })
@@ -114,6 +110,12 @@ impl<T: Pod> Mapped<T> {
         file.unlock()?;
         sync_folder(path)
     }
+}
+
+/// Writes page by page: what is written at once, a system may keep in memory as one, and then write all of it back when a byte of it was
+/// changed. Linux does so from version 6.16 on, up to a megabyte, and a step changes a number here and there.
+fn write_pages(to: &mut impl Write, bytes: &[u8]) -> Result<()> {
+    bytes.chunks(PAGE).try_for_each(|page| to.write_all(page))
 }
 
 /// A new file that others see to be in use.
