@@ -5,6 +5,7 @@ Every process that is killed was started by the cluster of this test.
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import signal
@@ -85,6 +86,8 @@ class Killer(threading.Thread):
 
 def nothing_left(folder: Path) -> None:
     """No temporary folder, and no task that still runs."""
+    # What is in a cycle with the traceback of an error of Ray.
+    gc.collect()
     assert [path.name for path in folder.iterdir()] == []
     for _ in range(300):
         if ray.available_resources().get("CPU") == ray.cluster_resources()["CPU"]:
