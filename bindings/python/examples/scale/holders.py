@@ -29,7 +29,8 @@ class Watched:
     def __enter__(self) -> Watched:
         """Watch."""
         patched: Any = on_ray
-        patched.ray.get, _steps._made = self.get, self.made
+        steps: Any = _steps
+        patched.ray.get, steps._made = self.get, self.made
         watched = self
 
         def tell(holders: Any, number: int, message: Any) -> Any:
@@ -44,7 +45,8 @@ class Watched:
     def __exit__(self, *_: object) -> None:
         """Watch no more."""
         patched: Any = on_ray
-        patched.ray.get, _steps._made, patched.HoldersOfRay.tell = self._get, self._made, self._tell
+        steps: Any = _steps
+        patched.ray.get, steps._made, patched.HoldersOfRay.tell = self._get, self._made, self._tell
 
     def get(self, references: Any, **options: Any) -> Any:
         """Wait for something, and count it."""
